@@ -28,7 +28,7 @@ pub use ids::{
     SnapshotId, SuspensionId, ThoughtId,
 };
 pub use invocation::{Invocation, ModelUsage};
-pub use prompt_fence::{PromptFence, disarm_tags};
+pub use prompt_fence::{PromptFence, disarm_tags, escape_attribute};
 pub use score::{ModelScore, Percent, Score};
 pub use session::Session;
 pub use session::{

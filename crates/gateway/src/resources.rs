@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use deliberate_core::{Change, SessionId};
 use deliberate_toolkit::{
     CompletionRequest, CompletionValues, EntityKind, ResourceBody, ResourceChange, ResourceContext,
@@ -13,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::{
     Gateway,
-    gateway::{CallerView, CatalogTool, ServerMethod, Upstream},
-    tools::{CALL_TOOL, SEARCH_TOOL},
+    gateway::{CallerView, CatalogTool, Upstream},
+    tools::SEARCH_TOOL,
 };
 
 const SERVERS_URI: &str = "deliberate://servers";
@@ -40,7 +39,7 @@ impl ResourceProvider for ServerResources {
     }
 
     fn matches(&self, uri: &str) -> bool {
-        uri == SERVERS_URI || server_name(uri).is_some() || self.0.resource_links.contains(uri)
+        uri == SERVERS_URI || server_name(uri).is_some()
     }
 
     fn templates(&self) -> Vec<UriTemplate> {
@@ -99,9 +98,6 @@ impl ResourceProvider for ServerResources {
         uri: &'a str,
         context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>> {
-        if uri != SERVERS_URI && server_name(uri).is_none() {
-            return Box::pin(self.read_link(uri, context));
-        }
         let view = CallerView(&context.caller.principal.scope);
         let page = if uri == SERVERS_URI {
             let servers: Vec<Value> = self
@@ -128,6 +124,7 @@ impl ResourceProvider for ServerResources {
                 uri: uri.to_owned(),
                 mime_type: Some(JSON.to_owned()),
                 body: ResourceBody::Text(format!("{page:#}")),
+                meta: None,
             }]
         };
         let read = page.map(|page: Result<Value, ToolError>| page.map(contents));
@@ -161,27 +158,6 @@ impl ResourceProvider for ServerResources {
 }
 
 impl ServerResources {
-    /// Reads the resource of a link in an earlier result of the caller, as a call of its server.
-    async fn read_link(
-        &self,
-        uri: &str,
-        context: ResourceContext<'_>,
-    ) -> Option<Result<Vec<ResourceData>, ToolError>> {
-        let owner = context.caller.principal.name.as_deref();
-        let server = self.0.resource_links.server(owner, uri)?;
-        let tool = format!("{server}__{}", ServerMethod::ReadResource.name());
-        let call = json!({ "tool": tool, "arguments": { "uri": uri } });
-        let read = context.call(CALL_TOOL, call).await;
-        Some(read.map(|output| {
-            let blocks = output
-                .pointer("/handed_on/content")
-                .and_then(Value::as_array);
-            let each = blocks.into_iter().flatten();
-            each.filter_map(|block| to_resource_data(block.get("resource")?))
-                .collect()
-        }))
-    }
-
     /// Returns the names of the servers that the caller sees.
     fn visible_names(&self, context: &ResourceContext<'_>) -> Vec<String> {
         let view = CallerView(&context.caller.principal.scope);
@@ -220,20 +196,6 @@ impl ServerResources {
         }
         page
     }
-}
-
-/// Converts the contents of a resource; returns none if they are damaged.
-fn to_resource_data(contents: &Value) -> Option<ResourceData> {
-    let field = |name: &str| contents.get(name).and_then(Value::as_str);
-    let body = match field("text") {
-        Some(text) => ResourceBody::Text(text.to_owned()),
-        None => ResourceBody::Bytes(STANDARD.decode(field("blob")?).ok()?),
-    };
-    Some(ResourceData {
-        uri: field("uri")?.to_owned(),
-        mime_type: field("mimeType").map(str::to_owned),
-        body,
-    })
 }
 
 fn render_tool(tool: &Arc<CatalogTool>) -> Value {

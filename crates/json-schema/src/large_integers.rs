@@ -83,14 +83,27 @@ pub fn unmark_large_integers(text: String) -> String {
 
 /// Replaces the marks in a value by rounded numbers.
 pub fn round_large_integers(value: &mut Value) {
+    replace_marks(value, |number| Some(number.parse::<f64>().ok()?.into()));
+}
+
+/// Replaces the marks in a value by texts of the digits.
+pub fn stringify_large_integers(value: &mut Value) {
+    replace_marks(value, |number| Some(number.into()));
+}
+
+fn replace_marks(value: &mut Value, replacement: fn(&str) -> Option<Value>) {
     match value {
         Value::String(text) => {
-            if let Some(number) = marked_integer(text).and_then(|it| it.parse::<f64>().ok()) {
-                *value = number.into();
+            if let Some(plain) = marked_integer(text).and_then(replacement) {
+                *value = plain;
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(round_large_integers),
-        Value::Object(fields) => fields.values_mut().for_each(round_large_integers),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| replace_marks(item, replacement)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| replace_marks(field, replacement)),
         _ => {}
     }
 }
@@ -212,5 +225,13 @@ mod tests {
         assert!(has_marks(&value));
         round_large_integers(&mut value);
         assert_eq!(value, json!(1.844_674_407_370_955_2e22));
+    }
+
+    #[test]
+    fn a_mark_becomes_a_text_of_its_digits() {
+        let text = format!(r#"{{"a":[-{LARGE},"x",1]}}"#);
+        let mut value: Value = serde_json::from_str(&mark_large_integers(&text)).unwrap();
+        stringify_large_integers(&mut value);
+        assert_eq!(value, json!({ "a": [format!("-{LARGE}"), "x", 1] }));
     }
 }

@@ -3,6 +3,7 @@
 #[doc(hidden)]
 pub mod draft;
 mod large_integers;
+mod patterns;
 #[doc(hidden)]
 pub mod references;
 mod validation_cost;
@@ -10,7 +11,8 @@ mod validator;
 mod work;
 
 pub use large_integers::{
-    mark_large_integers, marked_integer, round_large_integers, unmark_large_integers,
+    mark_large_integers, marked_integer, round_large_integers, stringify_large_integers,
+    unmark_large_integers,
 };
 pub use validator::{JsonSchemaError, JsonSchemaValidator, MAX_VIOLATIONS, SchemaViolation};
 

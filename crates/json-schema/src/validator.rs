@@ -10,6 +10,7 @@ use crate::{
     MAX_JSON_DEPTH,
     draft::SchemaDraft,
     large_integers::{has_marks, round_large_integers},
+    patterns::{MAX_ALL_PATTERNS_BYTES, MAX_PATTERNS, has_too_many_patterns},
     references, truncate_at_word,
     validation_cost::count_evaluations,
     work::{TooMuchWork, count_work},
@@ -56,9 +57,10 @@ pub enum JsonSchemaError {
     )]
     TooDeep,
     /// The schema's parts refer to each other so often that validating one value would take too
-    /// long.
+    /// long, or it has so many patterns that compiling them would.
     #[error(
-        "the schema's parts refer to each other in cycles or too often to be checked in time; ask its server to simplify it"
+        "the schema's parts refer to each other in cycles or too often to be checked in time, or it has more than {MAX_PATTERNS} different patterns or {} KiB of them; simplify it, or ask its server to",
+        MAX_ALL_PATTERNS_BYTES >> 10
     )]
     TooExpensive,
     /// The schema violates the rules of JSON Schema or refers to something outside itself.
@@ -107,7 +109,7 @@ impl JsonSchemaValidator {
         }
         let has_legacy_id = SchemaDraft::detect(schema).has_legacy_id;
         let refs = references::SchemaRefs::new(schema, has_legacy_id);
-        if refs.resource_count() > MAX_RESOURCES {
+        if refs.resource_count() > MAX_RESOURCES || has_too_many_patterns(schema) {
             return Err(JsonSchemaError::TooExpensive);
         }
         if count_evaluations(&refs, MAX_EVALUATIONS) > MAX_EVALUATIONS {

@@ -180,10 +180,16 @@ impl ClientError {
         }
     }
 
-    /// Returns true if a retry cannot repeat an effect: the server certainly did not act, or acting
-    /// again changes nothing (`idempotent`).
+    /// Returns true if the same request may succeed later or at another server and cannot repeat an
+    /// effect.
     pub fn is_repeatable(&self, idempotent: bool) -> bool {
-        self.is_transient() && (idempotent || self.delivery == DeliveryStatus::No)
+        self.is_transient() && self.repeats_no_effect(idempotent)
+    }
+
+    /// Returns true if sending the request again, here or to another server, cannot repeat an effect:
+    /// the server certainly did not act, or acting again changes nothing (`idempotent`).
+    pub fn repeats_no_effect(&self, idempotent: bool) -> bool {
+        idempotent || self.delivery == DeliveryStatus::No
     }
 
     /// Returns a short, stable code.

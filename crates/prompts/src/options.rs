@@ -15,6 +15,9 @@ pub struct EngineOptions {
     /// The script tools that may be run, by id; a trailing `*` matches anything. If empty, no
     /// scripts are run.
     pub scripts: Vec<String>,
+    /// Whether calls may write scripts into the workspace. An allowed command may run what it finds
+    /// there, now or after the operator has allowed one.
+    pub caller_scripts: bool,
     /// The judge of criteria that code cannot check, for gates that specify none.
     pub judge: GateJudgeKind,
     /// The active methodology until it is switched. Usually none, because a plain prompt should

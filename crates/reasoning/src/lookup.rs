@@ -10,7 +10,8 @@ use deliberate_toolkit::{EntityKind, ErrorCode, ToolContext, ToolError};
 /// The longest id that an error shows.
 const MAX_ID_CHARS: usize = 80;
 
-const USE_KNOWN_ID: &str = "Use an id from the answer of an earlier call.";
+const USE_KNOWN_ID: &str = "Use an id from the answer of an earlier call; a short one such as t3 or n2 needs its session_id or \
+     graph_id beside it.";
 
 pub(crate) const SESSION: EntityKind = EntityKind {
     label: "session",

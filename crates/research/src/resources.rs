@@ -227,6 +227,7 @@ async fn read(
         uri: uri.to_owned(),
         mime_type: Some(MARKDOWN.to_owned()),
         body: ResourceBody::Text(said.unwrap_or_default().to_owned()),
+        meta: None,
     }])
 }
 

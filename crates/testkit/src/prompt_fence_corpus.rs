@@ -211,6 +211,7 @@ mod tests {
         "direction",
         "evidence",
         "result",
+        "tool",
         "work",
         "source_code",
         "diff",

@@ -53,9 +53,17 @@ pub struct ClientFeatures {
     pub roots: bool,
     /// Sends requests to the client during the call, if that is possible.
     pub requests: Option<Arc<dyn ClientRequests>>,
-    /// Passes on a log message (the params of `notifications/message`) to a client that wants them.
-    /// It must not block.
-    pub log: Option<Arc<dyn Fn(Value) + Send + Sync>>,
+    /// Passes log messages on to the client, if it wants any.
+    pub log: Option<LogForwarder>,
+}
+
+/// Passes log messages of upstream servers on to a client.
+#[derive(Clone)]
+pub struct LogForwarder {
+    /// The least severe level that the client wants, such as `warning`.
+    pub level: &'static str,
+    /// Passes on a message: the params of `notifications/message`. It must not block.
+    pub send: Arc<dyn Fn(Value) + Send + Sync>,
 }
 
 /// Sends requests to a client during its call.

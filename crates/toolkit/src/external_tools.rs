@@ -2,14 +2,14 @@
 //!
 //! An external tool is listed under its own name, but calling it is a call of one of our tools:
 //! that one is validated and limited. The invocation log and traces have the external name. The
-//! principal's scope is checked against the external name. The module does not know the upstream
-//! servers.
+//! principal's scope must include the external name, its server, or our tool. The module does not know
+//! the upstream servers.
 
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::truncate_chars;
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     CallEvent, ErrorCode, Principal, Registry, ToolContext, ToolError, matches_pattern,
@@ -20,7 +20,7 @@ use crate::{
 /// unchanged: with all its fields, in their order.
 pub const RAW_RESULT: &str = "handed_on";
 
-/// The log target of the audit log: one line per call of an external tool.
+/// The log target of the audit log: one line per call of an external tool, also if it is refused.
 pub const AUDIT_TARGET: &str = "audit";
 
 /// The longest external name in logs and spans. Qualified names are shorter.
@@ -67,6 +67,34 @@ pub trait ExternalTools: Send + Sync {
     fn call_scopes(&self, _tool: &str, _arguments: &Value) -> Vec<String> {
         Vec::new()
     }
+
+    /// Returns the upstream server and tool that a call of one of our tools names, whether or not they
+    /// exist.
+    fn call_target(&self, _tool: &str, _arguments: &Value) -> Option<ExternalTarget> {
+        None
+    }
+
+    /// Replaces the marks of large integers in a value. Within a call a mark may stand for an integer
+    /// that JSON values can't hold; it means nothing in the log, in the store or to another tool.
+    fn replace_integer_marks(&self, _value: &mut Value, _form: LargeIntegerForm) {}
+}
+
+/// The upstream server and tool that a call names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExternalTarget {
+    /// The server; absent if there is none of that name.
+    pub server: Option<String>,
+    /// The tool at the server or, without a server, the whole name.
+    pub tool: String,
+}
+
+/// What takes the place of an integer that JSON values can't hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LargeIntegerForm {
+    /// A text of its digits, for readers who need every digit.
+    Digits,
+    /// The nearest number, where a schema requires a number.
+    Rounded,
 }
 
 /// A tool of an upstream server.
@@ -112,27 +140,28 @@ pub struct ExternalCallEnd<'a> {
 }
 
 impl ToolContext {
-    /// Reports the end of a call of an upstream server's tool to the listeners and the audit log.
-    /// The tool that makes such calls does this, so that nested calls are reported too.
+    /// Reports the end of a call of an upstream server's tool to the audit log and, if the server
+    /// exists, to the listeners. The tool that makes such calls does this, so that nested calls are
+    /// reported too.
     pub fn report_external_call(
         &self,
-        server: &str,
+        server: Option<&str>,
         tool: Option<&str>,
         elapsed: Duration,
         error: Option<&str>,
     ) {
         let env = &self.shared.env;
         let principal = &env.caller.principal;
-        tracing::info!(
-            target: AUDIT_TARGET,
-            principal = principal.name.as_deref().unwrap_or("operator"),
+        let line = AuditLine {
+            principal,
             server,
             tool,
-            through = env.tool,
-            outcome = error.unwrap_or("ok"),
-            took_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-            "external call"
-        );
+            through: env.tool,
+            elapsed,
+            error,
+        };
+        line.write();
+        let Some(server) = server else { return };
         env.listeners
             .emit(CallEvent::ExternalCallEnded(&ExternalCallEnd {
                 principal,
@@ -141,6 +170,54 @@ impl ToolContext {
                 elapsed,
                 error,
             }));
+    }
+}
+
+/// A line of the audit log. It has no arguments and no result.
+struct AuditLine<'a> {
+    principal: &'a Principal,
+    server: Option<&'a str>,
+    tool: Option<&'a str>,
+    /// The tool of ours through which the call was made.
+    through: &'a str,
+    elapsed: Duration,
+    error: Option<&'a str>,
+}
+
+impl AuditLine<'_> {
+    fn write(&self) {
+        tracing::info!(
+            target: AUDIT_TARGET,
+            principal = self.principal.name.as_deref().unwrap_or("operator"),
+            server = self.server,
+            tool = self.tool,
+            through = self.through,
+            outcome = self.error.unwrap_or("ok"),
+            took_ms = u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
+            "external call"
+        );
+    }
+}
+
+impl ExternalTarget {
+    /// Adds a call to the audit log that was refused before the tool that makes such calls was run,
+    /// which reports all others.
+    pub(crate) fn audit_refusal(
+        &self,
+        principal: &Principal,
+        through: &str,
+        elapsed: Duration,
+        error: &ToolError,
+    ) {
+        let line = AuditLine {
+            principal,
+            server: self.server.as_deref(),
+            tool: Some(&self.tool),
+            through,
+            elapsed,
+            error: Some(error.code()),
+        };
+        line.write();
     }
 }
 
@@ -171,6 +248,7 @@ impl ResolvedCall<'_> {
             .unwrap_or(self.entry.meta.name);
         if matches!(self.entry.action, ToolAction::Resume)
             || principal.scope.allows(name)
+            || principal.scope.allows(self.entry.meta.name)
             || (self.external_tool.is_none() && self.entry.is_alias_for(principal))
             || self
                 .scopes
@@ -229,6 +307,30 @@ impl ToolTable {
     pub(crate) fn logged_external_name(&self, tool: &str, arguments: &Value) -> Option<Arc<str>> {
         let name = self.external.as_ref()?.external_name(tool, arguments)?;
         Some(truncate_chars(&name, MAX_LOGGED_NAME).into())
+    }
+
+    /// Returns the upstream server and tool that a call of one of our tools names, for the audit log.
+    pub(crate) fn call_target(&self, tool: &str, arguments: &Value) -> Option<ExternalTarget> {
+        let target = self.external.as_ref()?.call_target(tool, arguments)?;
+        Some(ExternalTarget {
+            tool: truncate_chars(&target.tool, MAX_LOGGED_NAME),
+            ..target
+        })
+    }
+
+    /// Returns the value without marks of large integers.
+    pub(crate) fn without_integer_marks(&self, mut value: Value, form: LargeIntegerForm) -> Value {
+        if let Some(external) = &self.external {
+            external.replace_integer_marks(&mut value, form);
+        }
+        value
+    }
+
+    /// Tells whether a name is that of an external tool that the principal may call.
+    pub(crate) fn allows_external(&self, principal: &Principal, name: &str) -> bool {
+        let called = self.resolve(name, json!({}), None).ok();
+        let called = called.filter(|called| called.external_tool.is_some());
+        called.is_some_and(|called| called.check_allowed(principal).is_ok())
     }
 
     /// Tells whether the principal may make the call, by the tool's own name or an external one.

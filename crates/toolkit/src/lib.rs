@@ -29,7 +29,7 @@ pub use background::{
 };
 pub use caller::{
     CallProgress, CallerContext, ClientFeatures, ClientRequestError, ClientRequests, FixedModel,
-    ModelSelector,
+    LogForwarder, ModelSelector,
 };
 pub use compute::{ComputeError, compute, is_abandoned, with_request_limits};
 pub use conversation::ConversationSessions;
@@ -42,8 +42,8 @@ pub use dispatch::{
 pub use error::{ArgumentIssue, EntityKind, ToolError};
 pub use event::{CallEvent, CallInfo, CallListener};
 pub use external_tools::{
-    AUDIT_TARGET, AliasTarget, ExternalCallEnd, ExternalTool, ExternalTools, InputReply,
-    RAW_RESULT, upstream_failure,
+    AUDIT_TARGET, AliasTarget, ExternalCallEnd, ExternalTarget, ExternalTool, ExternalTools,
+    InputReply, LargeIntegerForm, RAW_RESULT, upstream_failure,
 };
 pub use presentation::{CallPresenter, PresentedOutput, REPLIES_RECORDED, REPLY_RECORDED};
 pub use principal::{Principal, ToolScope, matches_pattern};

@@ -270,7 +270,8 @@ impl Registry {
             let calls_others = |own: &RegisteredTool| !own.is_replayable();
             principal.scope.allows_part_of(name) && self.tools.get(name).is_some_and(calls_others)
         };
-        principal.scope.allows(name) || front().is_some() || part()
+        let external = || self.tools.allows_external(principal, name);
+        principal.scope.allows(name) || front().is_some() || part() || external()
     }
 
     /// Returns the store.
@@ -300,8 +301,19 @@ impl ToolTable {
         store: &dyn Store,
     ) -> Result<Value, ToolError> {
         let arguments = entry.check(arguments)?;
+        self.resolve_references(entry.meta.name, arguments, store)
+            .await
+    }
+
+    /// Replaces the short references in the arguments of a tool.
+    pub(crate) async fn resolve_references(
+        &self,
+        tool: &str,
+        arguments: Value,
+        store: &dyn Store,
+    ) -> Result<Value, ToolError> {
         match &self.presenter {
-            Some(presenter) if presenter.presents(entry.meta.name) => {
+            Some(presenter) if presenter.presents(tool) => {
                 presenter.resolve_arguments(arguments, store).await
             }
             _ => Ok(arguments),
@@ -383,6 +395,15 @@ impl RegisteredTool {
             ToolAction::Resume => false,
         };
         self.meta.asks_model || takes_long || !self.is_replayable()
+    }
+
+    /// Tells whether a call with these arguments only reads what is stored here.
+    pub(crate) fn is_local_read(&self, arguments: &Value) -> bool {
+        let is_read_call = match &self.action {
+            ToolAction::Run(tool) => tool.is_read_call(arguments),
+            ToolAction::Resume => false,
+        };
+        self.meta.is_local_read() || is_read_call
     }
 
     /// Returns how long a client waits for a call with these arguments.

@@ -4,15 +4,21 @@ use std::collections::HashMap;
 
 use deliberate_core::{Change, PromptFence, SessionId};
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::{CallOutcome, CallerContext, Registry, ToolError};
+use crate::{CallOutcome, CallerContext, Principal, Registry, ToolError};
 
 /// A family of resources. Families do not overlap: a URI belongs to the first one that matches it.
 pub trait ResourceProvider: Send + Sync {
     /// Returns the scope that a principal needs to see the family; `None` if everyone may.
     fn required_scope(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Tells whether a principal may see the family.
+    fn is_visible_to(&self, principal: &Principal) -> bool {
+        let needed = self.required_scope();
+        needed.is_none_or(|needed| principal.scope.allows(needed))
     }
 
     /// Tells whether a URI has one of this family's forms, by its text alone.
@@ -157,6 +163,8 @@ pub struct ResourceData {
     pub mime_type: Option<String>,
     /// The contents.
     pub body: ResourceBody,
+    /// Further facts about the contents, for the client: `_meta`.
+    pub meta: Option<Map<String, Value>>,
 }
 
 /// The contents of a resource, as text or bytes.

@@ -77,6 +77,12 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
+    /// Tells whether a call with these arguments only reads what is stored here, although other calls
+    /// of the tool change something. Such a call does not wait behind calls that work.
+    fn is_read_call(&self, _arguments: &Value) -> bool {
+        false
+    }
+
     /// Tells whether the tool is listed now. False for a tool that has nothing to work on yet; it can
     /// be called all the same.
     fn is_offered(&self) -> bool {
@@ -238,6 +244,7 @@ pub(crate) trait AnyTool: Send + Sync {
     fn resolve_alias(&self, arguments: &Value) -> Option<(String, Value)>;
     fn alias_targets(&self) -> Vec<&'static str>;
     fn may_run_in_background(&self) -> bool;
+    fn is_read_call(&self, arguments: &Value) -> bool;
     fn is_offered(&self) -> bool;
     fn is_replayable(&self) -> bool;
     fn max_duration(&self, arguments: &Value) -> Option<Duration>;
@@ -276,6 +283,10 @@ impl<T: Tool> AnyTool for T {
 
     fn may_run_in_background(&self) -> bool {
         Tool::may_run_in_background(self)
+    }
+
+    fn is_read_call(&self, arguments: &Value) -> bool {
+        Tool::is_read_call(self, arguments)
     }
 
     fn is_offered(&self) -> bool {

@@ -57,25 +57,27 @@ impl Adapter {
             let kind = ClientErrorKind::UnknownTool { nearest };
             return Err(ClientError::new(invocation.server.as_str(), kind));
         };
-        let (failed, tool) = match self.call_once(primary, &invocation, options).await {
+        let first = match self.call_once(primary, &invocation, options).await {
             Ok(executed) => return Ok(executed),
-            Err(failed) => failed,
+            Err(first) => first,
         };
-        let Some(other) = self.fallback_for(&failed, tool.as_deref(), &invocation) else {
-            return Err(failed);
+        let Some(other) = self.fallback_for(&first.error, first.tool.as_deref(), &invocation)
+        else {
+            return first.answer.ok_or(first.error);
         };
         tracing::debug!(
             server = primary.name(),
             other = other.name(),
-            code = failed.code(),
+            code = first.error.code(),
             "calling the fallback server"
         );
-        self.call_once(other, &invocation, options)
-            .await
-            .map_err(|(mut error, _)| {
-                error.earlier_error = Some(Box::new(failed));
-                error
-            })
+        match self.call_once(other, &invocation, options).await {
+            Ok(executed) => Ok(executed),
+            Err(mut second) => {
+                second.error.earlier_error = Some(Box::new(first.error));
+                second.answer.or(first.answer).ok_or(second.error)
+            }
+        }
     }
 
     /// Returns the fallback server to call after this failure, if any.
@@ -90,7 +92,7 @@ impl Adapter {
         let when = config.fallback_policy;
         let idempotent = tool.is_some_and(ToolDef::idempotent) || when.allow_repeat;
         // The server may have started and then asked for something that this client does not know.
-        let harmless = idempotent || failed.delivery == DeliveryStatus::No;
+        let harmless = failed.repeats_no_effect(idempotent);
         let helps = failed.is_repeatable(idempotent)
             || (when.on_unknown_tool && failed.may_differ_elsewhere() && harmless);
         let allowed = || {
@@ -100,24 +102,24 @@ impl Adapter {
         (helps && allowed()).then_some(other)
     }
 
-    /// Calls the tool at one server. An error comes with the tool definition, if it is known.
+    /// Calls the tool at one server.
     async fn call_once(
         &self,
         client: &McpClient,
         invocation: &ToolInvocation,
         options: &CallOptions,
-    ) -> Result<ToolCallResult, (ClientError, Option<Arc<ToolDef>>)> {
+    ) -> Result<ToolCallResult, FailedCall> {
         let name = invocation.tool.as_str();
         let checked = tokio::select! {
             biased;
             () = options.cancellation.cancelled() => {
                 let mut error = ClientError::new(client.name(), ClientErrorKind::Cancelled);
                 error.delivery = DeliveryStatus::No;
-                Err((error, None))
+                Err(FailedCall::new(error, None))
             }
             checked = self.check_arguments(client, invocation) => checked,
         };
-        let tool = checked.map_err(|(error, tool)| (error.with_subject(name), tool))?;
+        let tool = checked.map_err(|failed| failed.with_subject(name))?;
         let options = CallOptions {
             meta: invocation.meta.clone(),
             ..options.clone()
@@ -126,22 +128,29 @@ impl Adapter {
         let result = client
             .call(name, invocation.arguments.clone(), options)
             .await
-            .map_err(|error| (error, tool.clone()))?;
+            .map_err(|error| FailedCall::new(error, tool.clone()))?;
+        let executed = ToolCallResult {
+            result,
+            server: client.name().to_owned(),
+        };
         let waits = hands_over
-            && result
+            && executed
+                .result
                 .get("resultType")
                 .is_some_and(|kind| kind == "input_required");
         if let (Some(tool), false, true) = (&tool, waits, self.0.config.validate)
-            && let Some(reason) = tool.result_violation(&result)
+            && let Some(reason) = tool.result_violation(&executed.result)
         {
+            let answer = executed.without_structured_content(&reason);
             let kind = ClientErrorKind::Malformed { reason };
             let error = ClientError::new(client.name(), kind).with_subject(name);
-            return Err((error, Some(tool.clone())));
+            return Err(FailedCall {
+                error,
+                tool: Some(tool.clone()),
+                answer: Some(answer),
+            });
         }
-        Ok(ToolCallResult {
-            result,
-            server: client.name().to_owned(),
-        })
+        Ok(executed)
     }
 
     /// Validates the arguments and returns the tool definition.
@@ -149,7 +158,7 @@ impl Adapter {
         &self,
         client: &McpClient,
         invocation: &ToolInvocation,
-    ) -> Result<Option<Arc<ToolDef>>, (ClientError, Option<Arc<ToolDef>>)> {
+    ) -> Result<Option<Arc<ToolDef>>, FailedCall> {
         if !self.0.config.validate {
             let known = client.cached_tools();
             return Ok(known.and_then(|list| list.get(&invocation.tool).cloned()));
@@ -160,19 +169,44 @@ impl Adapter {
             .map_err(|mut error| {
                 // Whatever happened to the listing, the call itself was not sent.
                 error.delivery = DeliveryStatus::No;
-                (error, None)
+                FailedCall::new(error, None)
             })?;
         let Some(tool) = list.get(&invocation.tool) else {
             let names = list.tools.iter().map(|tool| tool.name.as_str());
             let nearest = did_you_mean(&invocation.tool, names);
             let kind = ClientErrorKind::UnknownTool { nearest };
-            return Err((ClientError::new(client.name(), kind), None));
+            let error = ClientError::new(client.name(), kind);
+            return Err(FailedCall::new(error, None));
         };
         let faults = tool.check_arguments(&invocation.arguments);
         if faults.is_empty() {
             return Ok(Some(tool.clone()));
         }
         let error = ClientError::new(client.name(), ClientErrorKind::InvalidArguments(faults));
-        Err((error, Some(tool.clone())))
+        Err(FailedCall::new(error, Some(tool.clone())))
+    }
+}
+
+/// A call that failed at one server.
+struct FailedCall {
+    error: ClientError,
+    /// The definition of the tool, if it is known.
+    tool: Option<Arc<ToolDef>>,
+    /// The usable part of an invalid answer.
+    answer: Option<ToolCallResult>,
+}
+
+impl FailedCall {
+    fn new(error: ClientError, tool: Option<Arc<ToolDef>>) -> Self {
+        Self {
+            error,
+            tool,
+            answer: None,
+        }
+    }
+
+    fn with_subject(mut self, tool: &str) -> Self {
+        self.error = self.error.with_subject(tool);
+        self
     }
 }

@@ -38,7 +38,8 @@ fn strict_server() -> Arc<ScriptedServer> {
     }]);
     handshake_server(tools, |stage, message| {
         let answer = message["params"]["arguments"]["name"].as_str();
-        let mut result = json!({ "content": [], "structuredContent": { "sum": answer } });
+        let text = json!({ "type": "text", "text": "the text" });
+        let mut result = json!({ "content": [text], "structuredContent": { "sum": answer } });
         match answer {
             Some("good") => result["structuredContent"] = json!({ "sum": 1 }),
             Some("failed") => result["isError"] = json!(true),
@@ -96,9 +97,14 @@ async fn an_answer_must_keep_what_its_schema_promises() {
     execute(&adapter, "s", "t", with("good")).await.unwrap();
     // A failed result is not validated.
     execute(&adapter, "s", "t", with("failed")).await.unwrap();
-    let error = execute(&adapter, "s", "t", with("bad")).await.unwrap_err();
-    assert!(matches!(&error.kind, ClientErrorKind::Malformed { reason } if reason.contains("sum")));
-    assert_eq!(error.delivery, DeliveryStatus::Yes);
+    // Of an invalid one, the rest is kept, as an error with a note.
+    let executed = execute(&adapter, "s", "t", with("bad")).await.unwrap();
+    let result = executed.result;
+    assert_eq!(result["isError"], true);
+    assert!(result.get("structuredContent").is_none(), "{result}");
+    assert_eq!(result["content"][0]["text"], "the text");
+    let note = result["content"][1]["text"].as_str().unwrap();
+    assert!(note.contains("sum"), "{note}");
 }
 
 #[tokio::test]

@@ -51,15 +51,7 @@ impl PromptFence {
         let part = self.part();
         let mut wrapped = format!("<{name}-{part}");
         for (attribute, value) in attributes {
-            let value: String = self
-                .disarm_also(name, value)
-                .chars()
-                .map(|letter| match letter {
-                    '"' | '<' | '>' => '\'',
-                    letter if letter.is_control() => ' ',
-                    letter => letter,
-                })
-                .collect();
+            let value = escape_attribute(&self.disarm_also(name, value));
             let _ = write!(wrapped, " {attribute}=\"{value}\"");
         }
         let text = self.disarm_also(name, text);
@@ -90,6 +82,17 @@ impl PromptFence {
             text
         }
     }
+}
+
+/// Returns the text as the value of an attribute, which can leave neither its quotes nor its tag.
+pub fn escape_attribute(text: &str) -> String {
+    text.chars()
+        .map(|letter| match letter {
+            '"' | '<' | '>' => '\'',
+            letter if letter.is_control() => ' ',
+            letter => letter,
+        })
+        .collect()
 }
 
 #[cfg(test)]

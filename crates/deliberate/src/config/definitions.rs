@@ -249,6 +249,8 @@ pub(crate) static SETTINGS: &[SettingDefinition] = &[
         "Commands that gates may run, each in full; a `*` as the last word allows any further words; default: none"),
     setting("prompts.scripts", &["DELIBERATE_PROMPTS_SCRIPTS"], Texts, unset("word_count, lint-*"),
         "Ids of the script tools that prompts may run; a trailing `*` matches anything"),
+    setting("prompts.caller_scripts", &["DELIBERATE_PROMPTS_CALLER_SCRIPTS"], Switch, Value("off"),
+        "Let calls write scripts into the workspace, where an allowed command may run them"),
     setting("prompts.judge", &["DELIBERATE_PROMPTS_JUDGE"], Choice(&["client", "model"]),
         Value("client"), "Judge of criteria that cannot be computed, if a gate names none"),
     setting("prompts.methodology", &["DELIBERATE_PROMPTS_METHODOLOGY"], Text, unset("CAGEERF"),

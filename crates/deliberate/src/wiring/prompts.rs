@@ -33,6 +33,7 @@ pub(crate) fn options(settings: &config::PromptSettings) -> anyhow::Result<Engin
         },
         commands: settings.commands.clone(),
         scripts: settings.scripts.clone(),
+        caller_scripts: settings.caller_scripts,
         judge: match settings.judge {
             config::JudgeSetting::Client => GateJudgeKind::Client,
             config::JudgeSetting::Model => GateJudgeKind::Model,

@@ -16,6 +16,7 @@ mod crash_modes;
 mod external_tools;
 #[cfg(target_os = "linux")]
 mod file_limit;
+mod http_access;
 mod http_service;
 mod logs;
 mod protocol;

@@ -229,3 +229,65 @@ async fn without_a_provider_the_client_replies_and_the_step_is_kept_once() {
     shut_down(client).await;
     assert_eq!(home.stored_counts().await, (1, 1));
 }
+
+const PONDER: &str = "id: ponder\nname: Ponder\ndescription: d\narguments:\n  \
+    - {name: topic, required: true}\nchainSteps:\n  - stepName: Think\n    \
+    tool: reasoning_linear\n    arguments: {content: \"{{ topic }}\"}\n";
+
+#[tokio::test]
+async fn a_deleted_session_leaves_no_text_in_the_invocation_log() {
+    const SECRET: &str = "a-plan-that-nobody-may-read";
+    const TITLE: &str = "A-title-that-nobody-may-read";
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let chain = home.path("data/deliberate/prompts/prompts/general/ponder/prompt.yaml");
+    std::fs::create_dir_all(chain.parent().unwrap()).unwrap();
+    std::fs::write(chain, PONDER).unwrap();
+    let mut command = home.command_with_provider(&standin);
+    command.env("MAX_RETRIES", "0");
+    let mut client = serve(&mut command).await;
+    let ponder = json!({ "command": format!(">>ponder {SECRET}") });
+    let run = client.call("prompt_engine", ponder).await.unwrap();
+    let step = output(&run)["results"]["Think"].as_str().unwrap();
+    let step: serde_json::Value = serde_json::from_str(step).unwrap();
+    let of_chain = step["session_id"].as_str().unwrap().to_owned();
+    let first = think(&mut client, SECRET).await;
+    let id = text(&first, "session_id").to_owned();
+    let short = &id[..id.len() - 1];
+    let rename = json!({ "action": "rename", "session_id": id, "title": TITLE });
+    output(&client.call("reasoning_sessions", rename).await.unwrap());
+
+    // One is rejected before the short id is looked up, the other one fails later.
+    let wrong = json!({ "session_id": short, "content": SECRET, "wrong": true });
+    tool_failure(&client.call("reasoning_linear", wrong).await.unwrap());
+    standin.set_default_fault(MockFault::status(401));
+    tool_failure(&think_in_session(&mut client, short, SECRET).await);
+    for (tool, arguments) in [
+        ("reasoning_search", json!({ "query": SECRET })),
+        ("reasoning_get", json!({ "id": short })),
+        (
+            "reasoning_sessions",
+            json!({ "action": "delete", "session_id": id }),
+        ),
+    ] {
+        output(&client.call(tool, arguments).await.unwrap());
+    }
+    for id in [id.as_str(), &of_chain] {
+        let delete = json!({ "action": "delete", "session_id": id, "confirm": true });
+        let deleted = client.call("reasoning_sessions", delete).await.unwrap();
+        assert_eq!(output(&deleted)["deleted"], true);
+    }
+    shut_down(client).await;
+
+    let mut database = home.open_database().await;
+    let rows: Vec<(String, String)> = sqlx::query_as(
+        "SELECT tool_name, input || coalesce(output, '') || coalesce(error, '') FROM invocations",
+    )
+    .fetch_all(&mut database)
+    .await
+    .unwrap();
+    assert_eq!(rows.len(), 10, "every call is logged");
+    for (tool, texts) in rows {
+        let texts = texts.to_lowercase();
+        assert!(!texts.contains("nobody-may-read"), "{tool}: {texts}");
+    }
+}

@@ -203,7 +203,7 @@ impl ClientHandler for RequestRelay {
     }
 
     fn log(&self, server: &str, params: &Value) {
-        let Some(send) = &self.client.log else { return };
+        let Some(log) = &self.client.log else { return };
         if self.logged.fetch_add(1, Ordering::Relaxed) < MAX_LOG_MESSAGES {
             let mut message = params.clone();
             // A client shows the logger, so it says whose message this is.
@@ -212,7 +212,7 @@ impl ClientHandler for RequestRelay {
                 let name = logger.map_or(server.to_owned(), |name| format!("{server}/{name}"));
                 fields.insert("logger".to_owned(), name.into());
             }
-            send(message);
+            (log.send)(message);
         }
     }
 

@@ -12,7 +12,7 @@ use deliberate_mcp_client::{
 };
 use deliberate_toolkit::compute;
 use futures::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use super::{CatalogTool, Gateway, ServerSet, Upstream};
@@ -76,15 +76,12 @@ impl Gateway {
     /// Returns none if the server does not exist.
     pub(crate) fn max_duration(&self, full: &str) -> Option<Duration> {
         let upstream = self.upstream_of_tool(full)?;
-        let longest = |upstream: &Upstream| {
-            let limits = &upstream.settings.config.limits;
-            limits.total_timeout.saturating_add(limits.connect_timeout)
-        };
         let other = upstream.settings.fallback.as_deref();
         let other = other.and_then(|name| self.upstream(name).ok());
-        let other = other.map_or(Duration::ZERO, |other| longest(&other));
+        let other = other.map_or(Duration::ZERO, |other| other.longest_call());
         Some(
-            longest(&upstream)
+            upstream
+                .longest_call()
                 .saturating_add(other)
                 .saturating_add(CALL_OVERHEAD),
         )
@@ -141,9 +138,11 @@ impl UpstreamCaller {
         };
         let give_up = |failed: deliberate_mcp_client::ClientError| match invalid {
             Some(executed) => Ok(executed.without_violation()),
-            None => Err(failed.into()),
+            None => Err(GatewayError::from(failed)),
         };
-        let helps = failed.is_repeatable(tool.def.idempotent()) || failed.may_differ_elsewhere();
+        // A server may refuse parameters after it has begun to act on the others.
+        let helps = (failed.is_transient() || failed.may_differ_elsewhere())
+            && failed.repeats_no_effect(tool.def.idempotent());
         if !helps || options.resumed_input.is_some() {
             return give_up(failed);
         }
@@ -157,13 +156,13 @@ impl UpstreamCaller {
             code = failed.code(),
             "calling the fallback server"
         );
-        let executed = self.call_at(other, &stand_in.def, arguments, options).await;
-        executed
-            .map(CheckedAnswer::without_violation)
-            .map_err(|mut error| {
+        match self.call_at(other, &stand_in.def, arguments, options).await {
+            Ok(executed) => Ok(executed.without_violation()),
+            Err(mut error) => {
                 error.earlier_error = Some(Box::new(failed));
-                error.into()
-            })
+                give_up(error)
+            }
+        }
     }
 
     async fn find_fallback_tool(&self, server: &str, tool: &str) -> Option<Arc<CatalogTool>> {
@@ -230,29 +229,12 @@ impl CheckedAnswer {
         Some(deliberate_mcp_client::ClientError::new(server, kind).with_subject(tool.name.as_str()))
     }
 
-    /// Returns the answer without invalid structured content, which clients reject as a whole. Its
-    /// other content is kept, and a note says what is missing; as an error, because clients require
-    /// valid structured content of a success.
+    /// Returns the answer without invalid structured content.
     fn without_violation(self) -> ToolCallResult {
-        let ToolCallResult { mut result, server } = self.answer;
-        if let (Some(reason), Some(fields)) = (self.violation, result.as_object_mut()) {
-            let invalid = fields.shift_remove("structuredContent").unwrap_or_default();
-            let note = format!(
-                "The tool answered, but its structured content is left out: {reason}. Check \
-                 before calling it again."
-            );
-            let content = fields
-                .entry("content")
-                .or_insert_with(|| Value::Array(Vec::new()));
-            if let Value::Array(blocks) = content {
-                if blocks.is_empty() {
-                    blocks.push(json!({ "type": "text", "text": invalid.to_string() }));
-                }
-                blocks.push(json!({ "type": "text", "text": note }));
-            }
-            fields.insert("isError".to_owned(), true.into());
+        match self.violation {
+            Some(violation) => self.answer.without_structured_content(&violation),
+            None => self.answer,
         }
-        ToolCallResult { result, server }
     }
 }
 

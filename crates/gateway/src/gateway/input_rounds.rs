@@ -105,7 +105,7 @@ impl ClientToolCall<'_> {
                             .get("resultType")
                             .is_some_and(|kind| kind == "input_required");
                     if !waits {
-                        return Ok(self.to_answer(executed));
+                        return Ok(self.to_answer(executed).await);
                     }
                     match self.suspend_between_calls(executed).await? {
                         Ok(answer) => return Ok(self.input_request(answer)),
@@ -126,7 +126,7 @@ impl ClientToolCall<'_> {
     }
 
     /// Returns the result with the mark of its origin.
-    fn to_answer(&self, executed: ToolCallResult) -> ToolCallResult {
+    async fn to_answer(&self, executed: ToolCallResult) -> ToolCallResult {
         let trusted = self
             .gateway
             .upstream(&executed.server)
@@ -135,7 +135,7 @@ impl ClientToolCall<'_> {
         let links = &self.gateway.resource_links;
         links.add_result(self.owner.as_deref(), &executed.server, &result);
         if !trusted {
-            mark_untrusted(&mut result, &executed.server);
+            mark_untrusted(&mut result, &executed.server).await;
         }
         ToolCallResult {
             result,
@@ -183,6 +183,7 @@ impl ClientToolCall<'_> {
             resumed_input: again,
             meta: self.trace.as_ref().map(trace_meta).unwrap_or_default(),
             exact_integers: true,
+            log_level: self.client.log.as_ref().map(|log| log.level.to_owned()),
             ..CallOptions::default()
         };
         let underway = self.gateway.start_call(

@@ -158,6 +158,12 @@ impl Upstream {
         &self.settings.config.name
     }
 
+    /// Returns the maximum duration of one call at this server.
+    fn longest_call(&self) -> Duration {
+        let limits = &self.settings.config.limits;
+        limits.total_timeout.saturating_add(limits.connect_timeout)
+    }
+
     pub(crate) fn catalog(&self) -> Option<Arc<ToolCatalog>> {
         let known = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         known.clone()

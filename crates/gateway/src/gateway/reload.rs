@@ -1,5 +1,6 @@
 //! Builds the set of servers, and replaces it when the configuration changes. Servers that are
-//! configured as before keep their connections, and calls that run at others may end.
+//! configured as before keep their connections, and calls that run at others end in their own
+//! time.
 
 use std::{
     collections::BTreeMap,
@@ -17,9 +18,7 @@ use super::{
 };
 use crate::{GatewayServer, pins::PinStore};
 
-/// The time that running calls of a removed server get.
-const REMOVAL_GRACE: Duration = Duration::from_mins(5);
-/// The interval of checking whether they have ended.
+/// The interval of checking whether the calls of a removed server have ended.
 const REMOVAL_CHECK: Duration = Duration::from_millis(200);
 
 /// The result of a reload: the names of the servers, and the problems of those that cannot be used.
@@ -152,11 +151,12 @@ impl Gateway {
     }
 }
 
-/// Closes the connections of a removed server when its running calls have ended.
+/// Closes the connections of a removed server when its running calls have ended, each of which has the
+/// time that the server's settings give it.
 async fn retire(upstream: Arc<Upstream>) {
     upstream.removed.cancel();
-    let deadline = Instant::now() + REMOVAL_GRACE;
-    while upstream.clients.in_flight() > 0 && Instant::now() < deadline {
+    let retired_at = Instant::now();
+    while upstream.clients.in_flight() > 0 && retired_at.elapsed() < upstream.longest_call() {
         tokio::time::sleep(REMOVAL_CHECK).await;
     }
     upstream.clients.close().await;

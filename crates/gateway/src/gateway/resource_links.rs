@@ -26,10 +26,25 @@ pub(crate) struct ResourceLinks(Mutex<VecDeque<ResourceLink>>);
 impl ResourceLinks {
     /// Remembers the links of a result for its caller.
     pub(crate) fn add_result(&self, owner: Option<&str>, server: &str, result: &Value) {
-        let blocks = result.get("content").and_then(Value::as_array);
+        self.add_content(owner, server, result.get("content"));
+    }
+
+    /// Remembers the links in the messages of a prompt for its caller.
+    pub(crate) fn add_prompt(&self, owner: Option<&str>, server: &str, prompt: &Value) {
+        let messages = prompt.get("messages").and_then(Value::as_array);
+        for message in messages.into_iter().flatten() {
+            self.add_content(owner, server, message.get("content"));
+        }
+    }
+
+    /// Remembers the links among content: one block, or a list of them.
+    fn add_content(&self, owner: Option<&str>, server: &str, content: Option<&Value>) {
+        let blocks = content.map_or(&[][..], |content| match content {
+            Value::Array(blocks) => blocks,
+            block => std::slice::from_ref(block),
+        });
         let links = blocks
-            .into_iter()
-            .flatten()
+            .iter()
             .filter(|block| {
                 block
                     .get("type")

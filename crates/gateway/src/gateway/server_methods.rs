@@ -86,6 +86,8 @@ impl Gateway {
             ServerMethod::GetPrompt => {
                 let given = arguments.get("arguments").cloned().unwrap_or_default();
                 let prompt = client.get_prompt(text("name")?, given).await?;
+                let links = &self.resource_links;
+                links.add_prompt(principal, upstream.name(), &prompt);
                 text_result(&prompt.to_string())
             }
             ServerMethod::Instructions => instructions(upstream, &client).await?,

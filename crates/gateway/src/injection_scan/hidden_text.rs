@@ -33,8 +33,11 @@ static HEX_PAIRS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)(?:(?:\\x|0x|%)?[0-9a-f]{2}[ ,:]?){12,}").ok());
 /// Shorter runs are names and words, unless they hide an order.
 const LONG_BLOB: usize = 48;
-/// The runs of letters and digits that are decoded.
-const MAX_BLOBS: usize = 64;
+/// The decoded texts that are checked one by one. The rest is checked as one text, so that texts
+/// before it hide nothing.
+const MAX_BLOB_TEXTS: usize = 64;
+/// The long runs that are noted.
+const MAX_NOTED_BLOBS: usize = 8;
 static IMAGE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"!\[[^\]]{0,200}\]\(https?://[^)\s]{0,500}[?&/=][^)\s]{0,200}(?:\{|<|\$|\[|%7[bB])")
         .ok()
@@ -60,11 +63,7 @@ pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
             ScanSign::new(weight, kind, hidden.as_str())
         }));
     }
-    let blobs = BLOB
-        .iter()
-        .flat_map(|it| it.find_iter(text))
-        .take(MAX_BLOBS);
-    signs.extend(blobs.filter_map(|it| decode_blob(it.as_str())).take(8));
+    signs.extend(find_blobs(text));
     signs.extend(find_hex_pairs(text));
     signs.extend(find_rot13(text));
     if let Some(found) = IMAGE.iter().find_map(|it| it.find(text)) {
@@ -162,40 +161,55 @@ fn find_rot13(text: &str) -> Option<ScanSign> {
     })
 }
 
-/// Decodes a run of letters and digits. A long one is reported if it contains text or cannot be
-/// read, a short one only if it gives orders.
-fn decode_blob(run: &str) -> Option<ScanSign> {
-    if run.len() < LONG_BLOB {
-        let hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let decoded = hex.then(|| decode_hex(run)).flatten();
-        let texts = [decoded, decode_base64(run)].into_iter().flatten();
-        let hidden = texts.filter_map(|bytes| String::from_utf8(bytes).ok());
-        return hidden
-            .filter(|text| gives_orders(text))
-            .map(|text| ScanSign::new(SignWeight::Strong, "encoded", format!("hides {text:?}")))
-            .next();
+/// Decodes the runs of letters and digits. One that hides an order is refused, whatever its length,
+/// and so is a long one that hides prose. Other long ones are noted if they look encoded.
+fn find_blobs(text: &str) -> Vec<ScanSign> {
+    let hides =
+        |text: &str| ScanSign::new(SignWeight::Strong, "encoded", format!("hides {text:?}"));
+    let (mut signs, mut noted, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+    for run in BLOB.iter().flat_map(|it| it.find_iter(text)) {
+        let run = run.as_str();
+        let decoded = decode_texts(run);
+        if run.len() >= LONG_BLOB {
+            match decoded.iter().find(|text| is_prose(text)) {
+                Some(prose) => signs.push(hides(prose)),
+                None if looks_encoded(run) => noted.push(run),
+                None => {}
+            }
+        }
+        texts.extend(decoded);
     }
-    let hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let mixed = run.bytes().any(|byte| byte.is_ascii_digit())
-        && run.bytes().any(|byte| byte.is_ascii_uppercase())
-        && run.bytes().any(|byte| byte.is_ascii_lowercase());
-    if !hex && !mixed {
-        return None;
-    }
-    let decoded = if hex {
-        decode_hex(run)
-    } else {
-        decode_base64(run)
-    };
-    let hidden = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
-    match hidden.filter(|text| is_prose(text)) {
-        Some(text) => Some(ScanSign::new(
-            SignWeight::Strong,
-            "encoded",
-            format!("hides {text:?}"),
-        )),
-        None => Some(ScanSign::new(SignWeight::Note, "encoded", run)),
-    }
+    let (first, rest) = texts
+        .split_at_checked(MAX_BLOB_TEXTS)
+        .unwrap_or((&texts, &[]));
+    let rest = rest.join("\n");
+    let orders = first.iter().chain([&rest]).find(|text| gives_orders(text));
+    signs.extend(orders.map(|text| hides(text)));
+    noted.truncate(MAX_NOTED_BLOBS);
+    let notes = noted.into_iter();
+    signs.extend(notes.map(|run| ScanSign::new(SignWeight::Note, "encoded", run)));
+    signs
+}
+
+/// Returns the texts that a run may stand for, as base64 and as hexadecimal digits.
+fn decode_texts(run: &str) -> Vec<String> {
+    let hex = is_hex(run).then(|| decode_hex(run)).flatten();
+    let decoded = [hex, decode_base64(run)].into_iter().flatten();
+    decoded
+        .filter_map(|bytes| String::from_utf8(bytes).ok())
+        .collect()
+}
+
+/// Returns true if a run looks like encoded data and not like a name.
+fn looks_encoded(run: &str) -> bool {
+    let has = |fits: fn(&u8) -> bool| run.as_bytes().iter().any(fits);
+    let mixed =
+        has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    mixed || is_hex(run)
+}
+
+fn is_hex(run: &str) -> bool {
+    run.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Returns true if a text is prose: words separated by spaces.

@@ -18,7 +18,7 @@ mod result_mark;
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use result_mark::mark_untrusted;
+pub(crate) use result_mark::{UNTRUSTED, mark_untrusted};
 
 pub use hidden_characters::{escape_hidden, strip_definition, strip_hidden, to_one_line};
 

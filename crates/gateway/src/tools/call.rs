@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use deliberate_json_schema::stringify_large_integers;
 use deliberate_mcp_client::client::McpProgress;
 use deliberate_toolkit::{
     ArgumentIssue, ForegroundWait, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta,
@@ -94,7 +95,7 @@ impl Tool for GatewayCall {
     }
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let mut report = CallReport::new(call, self.0.server_of_tool(&input.tool));
+        let mut report = CallReport::new(call, self.0.server_of_tool(&input.tool), &input.tool);
         let outcome = self.call_tool(input, call, &mut report).await;
         report.finish(&outcome);
         let output = Output {
@@ -124,7 +125,7 @@ impl GatewayCall {
                 .run_method(&upstream, method, &arguments, owner.as_deref());
             let mut result = answer.await?;
             if !upstream.settings.trust {
-                injection_scan::mark_untrusted(&mut result, upstream.name());
+                injection_scan::mark_untrusted(&mut result, upstream.name()).await;
             }
             return Ok(result);
         }
@@ -169,10 +170,10 @@ fn tool_arguments(
         Some(_) => {
             let rule =
                 "is not an argument of this tool; put the tool's own arguments into `arguments`";
-            let issues = more
-                .iter()
-                .take(8)
-                .map(|(name, value)| ArgumentIssue::new(name, rule).with_value(value));
+            let issues = more.into_iter().take(8).map(|(name, mut value)| {
+                stringify_large_integers(&mut value);
+                ArgumentIssue::new(&name, rule).with_value(&value)
+            });
             Err(ToolError::Invalid(issues.collect()))
         }
     }

@@ -4,24 +4,31 @@ use deliberate_toolkit::{ErrorCode, ToolContext, ToolError};
 use serde_json::Value;
 use tokio::time::Instant;
 
+/// The longest name of a tool of no server in a report.
+const MAX_UNKNOWN_NAME: usize = 128;
+
 /// The report of one call. Dropping it unfinished reports a cancelled call.
 pub(super) struct CallReport<'a> {
     call: &'a ToolContext,
     started_at: Instant,
-    /// The server that was called or, once there is an answer, the one that answered.
+    /// The server that was called or, once there is an answer, the one that answered; absent if the
+    /// name belongs to none.
     server: Option<String>,
-    /// The tool, once it is known to exist.
+    /// The tool, once it is known to exist; without a server, the whole name.
     tool: Option<String>,
+    is_sent: bool,
 }
 
 impl<'a> CallReport<'a> {
-    /// Starts the report. A call whose name belongs to no server reaches none and is not reported.
-    pub(super) fn new(call: &'a ToolContext, server: Option<String>) -> Self {
+    /// Starts the report of a call of this name.
+    pub(super) fn new(call: &'a ToolContext, server: Option<String>, name: &str) -> Self {
+        let unknown = server.is_none();
         Self {
             call,
             started_at: Instant::now(),
             server,
-            tool: None,
+            tool: unknown.then(|| deliberate_core::truncate_chars(name, MAX_UNKNOWN_NAME)),
+            is_sent: false,
         }
     }
 
@@ -41,10 +48,10 @@ impl<'a> CallReport<'a> {
     }
 
     fn send(&mut self, code: Option<&str>) {
-        if let Some(server) = self.server.take() {
+        if !std::mem::replace(&mut self.is_sent, true) {
+            let (server, tool) = (self.server.as_deref(), self.tool.as_deref());
             let elapsed = self.started_at.elapsed();
-            self.call
-                .report_external_call(&server, self.tool.as_deref(), elapsed, code);
+            self.call.report_external_call(server, tool, elapsed, code);
         }
     }
 }

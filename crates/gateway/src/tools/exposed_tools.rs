@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use deliberate_toolkit::{AliasTarget, ExternalTool, ExternalTools, InputReply};
+use deliberate_json_schema::{round_large_integers, stringify_large_integers};
+use deliberate_toolkit::{
+    AliasTarget, ExternalTarget, ExternalTool, ExternalTools, InputReply, LargeIntegerForm,
+};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -53,18 +56,12 @@ impl ExternalTools for ExposedTools {
     }
 
     fn external_name(&self, tool: &str, arguments: &Value) -> Option<Arc<str>> {
-        let called = arguments
-            .get("tool")
-            .and_then(Value::as_str)
-            .filter(|_| tool == CALL_TOOL)?;
+        let called = called_name(tool, arguments)?;
         self.0.may_be_tool(called).then(|| called.into())
     }
 
     fn call_scopes(&self, tool: &str, arguments: &Value) -> Vec<String> {
-        let called = arguments
-            .get("tool")
-            .and_then(Value::as_str)
-            .filter(|_| tool == CALL_TOOL);
+        let called = called_name(tool, arguments);
         let server = called.and_then(|called| self.0.server_of_tool(called));
         let of_server = server.map(|server| format!("{CALL_TOOL}/{server}"));
         called
@@ -74,6 +71,32 @@ impl ExternalTools for ExposedTools {
             .chain(of_server.clone())
             .collect()
     }
+
+    fn call_target(&self, tool: &str, arguments: &Value) -> Option<ExternalTarget> {
+        let called = called_name(tool, arguments)?;
+        let server = self.0.server_of_tool(called);
+        let of_server = server.as_ref().and_then(|server| {
+            let name = called.strip_prefix(server.as_str())?;
+            name.strip_prefix("__")
+        });
+        Some(ExternalTarget {
+            tool: of_server.unwrap_or(called).to_owned(),
+            server,
+        })
+    }
+
+    fn replace_integer_marks(&self, value: &mut Value, form: LargeIntegerForm) {
+        match form {
+            LargeIntegerForm::Digits => stringify_large_integers(value),
+            LargeIntegerForm::Rounded => round_large_integers(value),
+        }
+    }
+}
+
+/// Returns the name of the upstream server's tool in a call of `gateway_call`.
+fn called_name<'a>(tool: &str, arguments: &'a Value) -> Option<&'a str> {
+    let called = arguments.get("tool").and_then(Value::as_str);
+    called.filter(|_| tool == CALL_TOOL)
 }
 
 /// Returns an empty object if there are no arguments.

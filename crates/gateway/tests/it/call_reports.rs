@@ -1,13 +1,23 @@
 //! Tests of what operators see of calls: events for metrics, the invocation log, and the status of
 //! the servers.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
 
 use deliberate_gateway::UpstreamConnection;
 use deliberate_mcp_client::transport::McpEra;
 use deliberate_store::Pagination;
-use deliberate_toolkit::{CallEvent, CallListener, CallOutcome, CallerContext, Registry};
+use deliberate_toolkit::{
+    AUDIT_TARGET, CallEvent, CallListener, CallOutcome, CallerContext, Registry, ToolScope,
+};
 use serde_json::json;
+use tracing::{
+    Event, Metadata, Subscriber,
+    field::{Field, Visit},
+    span::{Attributes, Id, Record},
+};
 
 use super::{
     mock_upstream::MockUpstream,
@@ -70,6 +80,82 @@ async fn the_end_of_a_call_names_its_caller_server_tool_and_outcome() {
             "ann far refuse Rpc",
             "ann far - UnknownTool",
             "ann gone - Unreachable",
+        ]
+    );
+}
+
+/// Records the lines of the audit log as `principal server tool through outcome`.
+#[derive(Clone, Default)]
+struct AuditLines(Arc<Mutex<Vec<String>>>);
+
+/// The fields of a line.
+#[derive(Default)]
+struct LineFields(HashMap<&'static str, String>);
+
+impl Visit for LineFields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name(), value.to_owned());
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+}
+
+impl Subscriber for AuditLines {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == AUDIT_TARGET
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = LineFields::default();
+        event.record(&mut fields);
+        let field = |name| fields.0.get(name).map_or("-", String::as_str);
+        let names = ["principal", "server", "tool", "through", "outcome"];
+        self.0.lock().unwrap().push(names.map(field).join(" "));
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+#[tokio::test]
+async fn the_audit_log_has_refused_calls_and_calls_of_unknown_servers() {
+    let folder = temp_dir();
+    let (fixture, _) = GatewayFixture::with_one_server(&folder, &[tool("echo", "")]);
+    let scoped = |pattern: &str| {
+        let mut caller = modern_caller("ann");
+        caller.principal.scope = ToolScope::Only([pattern.to_owned()].into());
+        caller
+    };
+    let log = AuditLines::default();
+    let guard = tracing::subscriber::set_default(log.clone());
+    for (pattern, name, arguments) in [
+        ("*", "far__echo", json!({})),
+        ("near__*", "far__echo", json!({})),
+        ("near__*", "gateway_call", json!({ "tool": "far__echo" })),
+        ("near__*", "gateway_call", json!({ "tool": "nobody__any" })),
+        ("*", "gateway_call", json!({ "tool": "nobody__any" })),
+        ("*", "far__echo", json!("no object")),
+    ] {
+        // Whether it succeeds is in the log.
+        drop(fixture.call_as(scoped(pattern), name, arguments).await);
+    }
+    drop(guard);
+    let lines = log.0.lock().unwrap().clone();
+    assert_eq!(
+        lines,
+        [
+            "ann far echo gateway_call ok",
+            "ann far echo gateway_call Forbidden",
+            "ann far echo gateway_call Forbidden",
+            "ann - nobody__any gateway_call Forbidden",
+            "ann - nobody__any gateway_call UnknownServer",
+            "ann far echo gateway_call Validation",
         ]
     );
 }

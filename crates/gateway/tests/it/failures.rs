@@ -254,37 +254,36 @@ async fn a_search_gives_up_on_who_does_not_answer() {
 
 #[tokio::test]
 async fn what_may_have_happened_is_not_done_again_elsewhere() {
+    for name in ["refuse", "refuse_params"] {
+        let writes = tool(name, "Writes");
+        assert_eq!(calls_at_fallback(name, writes).await, 0, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_changes_nothing_is_done_elsewhere() {
+    for name in ["refuse", "refuse_params"] {
+        let mut reads = tool(name, "Reads");
+        reads["annotations"] = json!({ "readOnlyHint": true });
+        assert_eq!(calls_at_fallback(name, reads).await, 1, "{name}");
+    }
+}
+
+/// Calls a tool that fails at its server, and counts the calls at the fallback server.
+async fn calls_at_fallback(name: &str, definition: Value) -> usize {
     let folder = temp_dir();
     let (first, second) = (
-        mock_upstream(&[tool("refuse", "Writes")]),
-        mock_upstream(&[tool("refuse", "Writes")]),
+        mock_upstream(std::slice::from_ref(&definition)),
+        mock_upstream(std::slice::from_ref(&definition)),
     );
     let mut failing = server("first");
     failing.fallback = Some("second".to_owned());
     let servers = vec![(failing, first), (server("second"), second.clone())];
     let fixture = GatewayFixture::new(open_store(folder.path()), servers);
-    fixture
-        .call_upstream("first__refuse", json!({}))
-        .await
-        .unwrap_err();
-    assert!(second.requests("tools/call").is_empty());
-}
-
-#[tokio::test]
-async fn what_changes_nothing_is_done_elsewhere() {
-    let folder = temp_dir();
-    let mut reads = tool("refuse", "Reads");
-    reads["annotations"] = json!({ "readOnlyHint": true });
-    let (first, second) = (mock_upstream(&[reads.clone()]), mock_upstream(&[reads]));
-    let mut failing = server("first");
-    failing.fallback = Some("second".to_owned());
-    let servers = vec![(failing, first), (server("second"), second.clone())];
-    let fixture = GatewayFixture::new(open_store(folder.path()), servers);
-    fixture
-        .call_upstream("first__refuse", json!({}))
-        .await
-        .unwrap_err();
-    assert_eq!(second.requests("tools/call").len(), 1);
+    let name = format!("first__{name}");
+    let called = fixture.call_upstream(&name, json!({}));
+    called.await.unwrap_err();
+    second.requests("tools/call").len()
 }
 
 #[tokio::test]

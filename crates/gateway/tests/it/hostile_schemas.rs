@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::support::{GatewayFixture, temp_dir, text};
 
@@ -30,6 +30,15 @@ fn constants_tool(constants: usize) -> Value {
     let items = json!({ "type": "array", "items": { "anyOf": each } });
     let schema = json!({ "type": "object", "properties": { "items": items } });
     json!({ "name": "constants", "description": "", "inputSchema": schema })
+}
+
+/// A tool of which each argument has a pattern of its own.
+fn patterns_tool(patterns: usize) -> Value {
+    let properties: Map<String, Value> = (0..patterns)
+        .map(|at| (format!("p{at}"), json!({ "pattern": format!("^x{at}$") })))
+        .collect();
+    let schema = json!({ "type": "object", "properties": properties });
+    json!({ "name": "patterns", "description": "", "inputSchema": schema })
 }
 
 fn echo_tool() -> Value {
@@ -68,4 +77,20 @@ async fn many_alternatives_for_many_items_are_refused_promptly() {
     assert_eq!(text(&echo.unwrap()), json!({ "b": 2 }));
     assert_eq!(upstream.requests("tools/call").len(), 1);
     assert!(started.elapsed() < PROMPTLY, "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn a_schema_with_very_many_patterns_is_not_compiled() {
+    let folder = temp_dir();
+    let (fixture, upstream) =
+        GatewayFixture::with_one_server(&folder, &[patterns_tool(1_000), echo_tool()]);
+    // What can't be checked here is the server's to check.
+    let answer = fixture.call("far__patterns", json!({ "p7": "x8" })).await;
+    assert_eq!(text(&answer.unwrap()["handed_on"]), json!({ "p7": "x8" }));
+
+    let folder = temp_dir();
+    let few = GatewayFixture::with_one_server(&folder, &[patterns_tool(20)]).0;
+    let error = few.call("far__patterns", json!({ "p7": "x8" })).await;
+    assert!(error.unwrap_err().to_string().contains("pattern"));
+    assert_eq!(upstream.requests("tools/call").len(), 1);
 }

@@ -18,6 +18,7 @@ mod mock_upstream;
 mod pass_through;
 mod pins;
 mod real_definitions;
+mod resource_links;
 mod search;
 mod search_quality;
 mod server_set;

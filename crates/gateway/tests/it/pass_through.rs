@@ -9,8 +9,10 @@ use std::{
 use deliberate_gateway::GatewayServer;
 use deliberate_json_schema::{mark_large_integers, unmark_large_integers};
 use deliberate_mcp_client::transport::McpEra;
+use deliberate_store::Pagination;
 use deliberate_toolkit::{
-    CallerContext, ClientFeatures, ClientRequestError, ClientRequests, Principal, TimedOutcome,
+    CallerContext, ClientFeatures, ClientRequestError, ClientRequests, LogForwarder, Principal,
+    TimedOutcome, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
     ToolScope,
 };
 use futures::future::BoxFuture;
@@ -85,24 +87,45 @@ async fn a_question_among_several_calls_of_one_user_reaches_that_user_and_no_oth
 
 #[tokio::test]
 async fn log_messages_reach_the_client_of_the_call() {
+    for era in [McpEra::Handshake, McpEra::Stateless] {
+        let folder = temp_dir();
+        let up = Arc::new(MockUpstream::new(era, vec![tool("chatty", "Logs")]));
+        let fixture = GatewayFixture::new(open_store(folder.path()), vec![(server("far"), up)]);
+        let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let hears = heard.clone();
+        let log = LogForwarder {
+            level: "info",
+            send: Arc::new(move |message| hears.lock().unwrap().push(message)),
+        };
+        let caller = CallerContext {
+            client: ClientFeatures {
+                log: Some(log),
+                ..ClientFeatures::default()
+            },
+            ..CallerContext::default()
+        };
+        let called = fixture.call_as(caller, "far__chatty", json!({})).await;
+        called.unwrap();
+        let heard = heard.lock().unwrap();
+        let expected = json!({ "level": "warning", "logger": "far/disk", "data": "nearly full" });
+        assert_eq!(*heard, [expected], "{era:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_not_asked_for_log_messages_that_nobody_wants() {
     let folder = temp_dir();
-    let (fixture, _) = fixture(&folder, &["chatty"], server("far"));
-    let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
-    let hears = heard.clone();
-    let caller = CallerContext {
-        client: ClientFeatures {
-            log: Some(Arc::new(move |message| hears.lock().unwrap().push(message))),
-            ..ClientFeatures::default()
-        },
-        ..CallerContext::default()
-    };
+    let up = MockUpstream::new(McpEra::Stateless, vec![tool("chatty", "Logs")]);
+    let up = Arc::new(up);
+    let servers = vec![(server("far"), up.clone())];
+    let fixture = GatewayFixture::new(open_store(folder.path()), servers);
     fixture
-        .call_as(caller, "far__chatty", json!({}))
+        .call_upstream("far__chatty", json!({}))
         .await
         .unwrap();
-    let heard = heard.lock().unwrap();
-    let expected = json!({ "level": "warning", "logger": "far/disk", "data": "nearly full" });
-    assert_eq!(*heard, [expected]);
+    let sent = up.requests("tools/call").pop().unwrap();
+    let meta = sent["params"]["_meta"].as_object().unwrap();
+    assert!(!meta.contains_key("io.modelcontextprotocol/logLevel"));
 }
 
 #[tokio::test]
@@ -200,11 +223,16 @@ async fn a_scope_allows_one_server() {
                 principal: scope(pattern),
                 ..CallerContext::default()
             };
-            let arguments = json!({ "tool": format!("{server}__echo"), "arguments": {} });
-            let outcome = fixture.call_as(caller, "gateway_call", arguments).await;
-            let code = outcome.err().map(|error| error.code().to_owned());
+            let name = format!("{server}__echo");
+            let arguments = json!({ "tool": name, "arguments": {} });
             let expected = (!allowed).then(|| "Forbidden".to_owned());
-            assert_eq!(code, expected, "{pattern} {server}");
+            for (called, arguments) in [("gateway_call", arguments), (&name, json!({}))] {
+                let outcome = fixture.call_as(caller.clone(), called, arguments).await;
+                let code = outcome.err().map(|error| error.code().to_owned());
+                assert_eq!(code, expected, "{pattern} {called} {server}");
+            }
+            let listed = fixture.registry.is_visible_to(&caller.principal, &name);
+            assert_eq!(listed, allowed, "{pattern} {server}");
         }
     }
     let sees = |pattern| {
@@ -216,23 +244,107 @@ async fn a_scope_allows_one_server() {
     assert!(!sees("gateway_search"));
 }
 
+const LARGE: &str = "18446744073709551617123";
+
+/// The definition of a tool that takes and returns an integer.
+fn integer_tool(name: &str) -> Value {
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+    json!({ "name": name, "description": "", "inputSchema": schema, "outputSchema": schema })
+}
+
+/// Arguments with an integer beyond 64 bits, as the server's transports read them.
+fn large_arguments() -> Value {
+    let arguments = format!(r#"{{"n":{LARGE}}}"#);
+    serde_json::from_str(&mark_large_integers(&arguments)).unwrap()
+}
+
 #[tokio::test]
 async fn integers_beyond_64_bits_pass_exactly_and_count_as_integers() {
-    const LARGE: &str = "18446744073709551617123";
     let folder = temp_dir();
-    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
-    let tool = json!({
-        "name": "large",
-        "description": "",
-        "inputSchema": schema,
-        "outputSchema": schema,
-    });
-    let (far, upstream) = GatewayFixture::with_one_server(&folder, &[tool]);
-    let arguments = format!(r#"{{"n":{LARGE}}}"#);
-    let arguments = serde_json::from_str(&mark_large_integers(&arguments)).unwrap();
-    let result = far.call_upstream("far__large", arguments).await.unwrap();
-    let result = unmark_large_integers(result["structuredContent"].to_string());
+    let (far, upstream) = GatewayFixture::with_one_server(&folder, &[integer_tool("large")]);
+    let result = far.call_upstream("far__large", large_arguments()).await;
+    let result = unmark_large_integers(result.unwrap()["structuredContent"].to_string());
     assert_eq!(result, format!(r#"{{"n":{LARGE}}}"#));
     let sent = upstream.last_text.lock().unwrap().clone();
     assert!(sent.contains(&format!(r#""n":{LARGE}"#)), "{sent}");
+}
+
+#[tokio::test]
+async fn the_invocation_log_has_the_digits_of_large_integers() {
+    let folder = temp_dir();
+    let (far, _) = GatewayFixture::with_one_server(&folder, &[integer_tool("large")]);
+    let called = far.call_upstream("far__large", large_arguments()).await;
+    called.unwrap();
+    far.registry.flush_log().await;
+    let found = far
+        .store
+        .tool_invocations("far__large", None, Pagination::limit(1))
+        .await;
+    let record = found.unwrap().pop().unwrap();
+    assert_eq!(record.input["arguments"]["n"], LARGE);
+    let output = record.output.unwrap();
+    assert_eq!(output["handed_on"]["structuredContent"]["n"], LARGE);
+}
+
+#[tokio::test]
+async fn a_stored_result_holds_large_integers_as_numbers() {
+    let folder = temp_dir();
+    let mut quick = server("far");
+    quick.background_after = Some(Duration::from_millis(20));
+    let up = MockUpstream::new(McpEra::Handshake, vec![integer_tool("late_large")]);
+    let up = Arc::new(up);
+    let far = GatewayFixture::new(open_store(folder.path()), vec![(quick, up.clone())]);
+    let call = far.registry.call_with_timeout(
+        "far__late_large",
+        large_arguments(),
+        CallerContext::default(),
+        Duration::from_hours(1),
+    );
+    let TimedOutcome::StillRunning(running) = call.await.unwrap() else {
+        panic!("it has ended");
+    };
+    up.late_answers.add_permits(1);
+    far.registry.wait_background_calls().await;
+    let stored = far.store.suspended_call(&running.id.into()).await.unwrap();
+    let stored = stored.unwrap();
+    let rounded = json!(1.844_674_407_370_955_2e22);
+    assert_eq!(stored.arguments["arguments"]["n"], rounded);
+    let outcome = stored.outcome.unwrap();
+    assert_eq!(outcome["handed_on"]["structuredContent"]["n"], rounded);
+}
+
+/// Runs an upstream server's tool inside its own call.
+struct OuterTool;
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct OuterInput {}
+
+impl Tool for OuterTool {
+    type Input = OuterInput;
+    type Output = Value;
+
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            name: "outer",
+            title: "Outer",
+            description: "Runs another tool.",
+            hints: ToolHints::ASKS_MODEL,
+            asks_model: true,
+            limits: ToolLimits::default(),
+        }
+    }
+
+    async fn run(&self, _: OuterInput, call: &ToolContext) -> Result<ToolOutput<Value>, ToolError> {
+        call.run_tool("a", "far__large", json!({})).await
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_runs_another_gets_the_digits_of_large_integers() {
+    let folder = temp_dir();
+    let (mut far, _) = GatewayFixture::with_one_server(&folder, &[integer_tool("large")]);
+    far.add_tool(OuterTool);
+    let output = far.call("outer", json!({})).await.unwrap();
+    assert_eq!(output["said"], json!({ "n": LARGE }).to_string());
+    assert_eq!(output["structured"]["n"], LARGE);
 }

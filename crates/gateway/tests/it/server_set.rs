@@ -7,11 +7,12 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use deliberate_gateway::{GatewayServer, PrincipalCredentials, SessionMode};
 use deliberate_mcp_client::transport::McpEra;
-use deliberate_toolkit::{CallerContext, Principal, ResourceBody, ResourceContext, ToolScope};
+use deliberate_toolkit::{CallerContext, Principal, ToolScope};
 use serde_json::{Value, json};
 
 use super::{
@@ -36,7 +37,8 @@ fn fixture(
     let servers: Vec<_> = settings
         .into_iter()
         .map(|settings| {
-            let tools = vec![tool("echo", ""), tool("link", ""), tool("never", "")];
+            let names = ["echo", "link", "never", "late_large"];
+            let tools = names.iter().map(|name| tool(name, "")).collect();
             (
                 settings,
                 Arc::new(MockUpstream::new(McpEra::Handshake, tools)),
@@ -149,6 +151,30 @@ async fn a_reload_keeps_what_is_unchanged_and_lets_running_calls_end() {
 }
 
 #[tokio::test]
+async fn a_call_at_a_removed_server_has_the_time_of_its_server() {
+    let folder = temp_dir();
+    let mut slow = server("far");
+    slow.config.limits.response_timeout = Duration::from_mins(30);
+    let (fixture, ups) = fixture(&folder, vec![slow]);
+    let registry = fixture.registry.clone();
+    let call = async move {
+        let caller = CallerContext::default();
+        registry.call("far__late_large", json!({}), caller).await
+    };
+    let running = tokio::spawn(call);
+    wait_until(|| ups[0].requests("tools/call").len() == 1).await;
+    tokio::time::pause();
+    let report = fixture.gateway.reload(Vec::new(), BTreeMap::new()).await;
+    assert_eq!(report.removed, ["far"]);
+    for _ in 0..20 {
+        tokio::time::advance(Duration::from_mins(1)).await;
+    }
+    tokio::time::resume();
+    ups[0].late_answers.add_permits(1);
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn resources_prompts_and_instructions_are_called_like_tools() {
     let folder = temp_dir();
     let (fixture, _) = fixture(&folder, vec![server("far")]);
@@ -182,31 +208,6 @@ async fn resources_prompts_and_instructions_are_called_like_tools() {
     assert_eq!(report.changed, ["far"]);
     let error = call("resources/list", json!({})).await.unwrap_err();
     assert_eq!(error.code(), "UnknownTool");
-}
-
-#[tokio::test]
-async fn the_link_in_a_result_can_be_read_by_its_caller_alone() {
-    let folder = temp_dir();
-    let (fixture, _) = fixture(&folder, vec![server("far")]);
-    let read = async |name: &str| {
-        let caller = caller(name);
-        let context = ResourceContext {
-            registry: &fixture.registry,
-            caller: &caller,
-        };
-        let mut families = fixture.registry.resources();
-        let family = families.find(|family| family.matches("note://7"))?;
-        let read = family.read("note://7", context).await?;
-        match read.unwrap().pop().unwrap().body {
-            ResourceBody::Text(text) => Some(text),
-            ResourceBody::Bytes(_) => None,
-        }
-    };
-    assert_eq!(read("ann").await, None);
-    let call = fixture.call_as(caller("ann"), "far__link", json!({}));
-    call.await.unwrap();
-    assert_eq!(read("ann").await.as_deref(), Some("text of \"note://7\""));
-    assert_eq!(read("ben").await, None);
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use deliberate_store::{
 };
 use deliberate_toolkit::{
     CallLimits, CallOutcome, CallProgress, CallerContext, ClientFeatures, FixedModel, InputReply,
-    Principal, Registry, RegistryDeps, ToolError, ToolScope,
+    Principal, Registry, RegistryDeps, Tool, ToolError, ToolScope,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -82,13 +82,7 @@ impl GatewayFixture {
             ))
         })
         .unwrap();
-        let registry = Registry::new(RegistryDeps {
-            store: store.clone(),
-            models: Arc::new(FixedModel(None)),
-            clock: Arc::new(SystemClock),
-            ids: Arc::new(SystemIds),
-            limits: CallLimits::default(),
-        });
+        let registry = Registry::new(registry_deps(&store));
         Self {
             registry: Arc::new(register(registry, &gateway)),
             gateway,
@@ -104,6 +98,12 @@ impl GatewayFixture {
             vec![(server("far"), player.clone())],
         );
         (fixture, player)
+    }
+
+    /// Adds a tool of our own, before the first call.
+    pub(crate) fn add_tool(&mut self, tool: impl Tool) {
+        let registry = Registry::new(registry_deps(&self.store)).with(tool);
+        self.registry = Arc::new(register(registry, &self.gateway));
     }
 
     pub(crate) async fn call_as(
@@ -138,6 +138,16 @@ impl GatewayFixture {
         self.call("gateway_search", json!({ "query": query }))
             .await
             .unwrap()
+    }
+}
+
+fn registry_deps(store: &Arc<dyn Store>) -> RegistryDeps {
+    RegistryDeps {
+        store: store.clone(),
+        models: Arc::new(FixedModel(None)),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(SystemIds),
+        limits: CallLimits::default(),
     }
 }
 

@@ -23,6 +23,9 @@ pub struct CallOptions {
     pub progress: Option<ProgressListener>,
     /// Fields that are added to `_meta` beside those of the protocol.
     pub meta: Map<String, Value>,
+    /// The least severe level of log messages that are wanted, such as `warning`. A server of revision
+    /// 2026-07-28 sends none without it; others send what they choose.
+    pub log_level: Option<String>,
     /// The handler for the server's requests during this request, in place of the client's handler.
     pub handler: Option<Arc<dyn ClientHandler>>,
     /// Decides who provides the input that the server needs before it answers.

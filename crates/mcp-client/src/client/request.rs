@@ -23,6 +23,9 @@ use crate::{
 /// How often a server may ask for input during one request.
 const MAX_ROUNDS: usize = 10;
 
+/// The `_meta` key with which a request of revision 2026-07-28 asks for log messages.
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+
 impl McpClient {
     /// Calls a tool. Returns the result as the server wrote it; a result with `isError` is not an
     /// error here.
@@ -296,6 +299,11 @@ impl McpClient {
                 param_headers = self.param_headers(&params);
             }
             handshake::insert_meta(&self.0, side, &mut params);
+            if let (Some(level), Some(Value::Object(meta))) =
+                (&options.log_level, params.get_mut("_meta"))
+            {
+                meta.insert(LOG_LEVEL.to_owned(), level.as_str().into());
+            }
         }
         if !options.meta.is_empty() {
             let meta = params.entry("_meta").or_insert_with(|| json!({}));

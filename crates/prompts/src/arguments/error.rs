@@ -35,6 +35,11 @@ impl ArgumentError {
         Self::new("", message)
     }
 
+    pub(super) fn more_errors() -> Self {
+        let message = "there are more errors than are shown; correct these first";
+        Self::new("", message.to_owned())
+    }
+
     pub(super) fn unknown<'a>(
         name: &str,
         like: Option<String>,

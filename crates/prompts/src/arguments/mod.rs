@@ -16,6 +16,12 @@ pub use error::{ArgumentError, describe};
 
 use crate::model::ArgumentDefinition;
 
+/// The most errors that are reported. A caller with more mistakes is helped by the first ones.
+const MAX_ERRORS: usize = 10;
+
+/// The most arguments that are checked on the async thread.
+const INLINE_MAX_ARGUMENTS: usize = 1_000;
+
 /// Valid arguments, with notes for the caller.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CheckedArguments {
@@ -25,7 +31,7 @@ pub struct CheckedArguments {
     pub notes: Vec<String>,
 }
 
-/// Validates the arguments given to a prompt and returns all errors at once.
+/// Validates the arguments given to a prompt and returns all errors at once, up to ten.
 ///
 /// `given` comes with the command and takes precedence over `options`, which supplies missing
 /// values. A name that is not declared is an error unless `extra_allowed` says that the prompt uses
@@ -50,6 +56,9 @@ pub fn check(
     let mut checked = CheckedArguments::default();
     let mut problems = Vec::new();
     for argument in declared {
+        if problems.len() > MAX_ERRORS {
+            break;
+        }
         let value = given.shift_remove(&argument.name).unwrap_or_default();
         match check_argument(argument, &value, &mut checked.notes) {
             Ok(Some(value)) => {
@@ -65,20 +74,26 @@ pub fn check(
                 checked.values.insert(name, value);
             }
         } else {
+            if problems.len() > MAX_ERRORS {
+                break;
+            }
             let names = declared.iter().map(|it| it.name.as_str());
             let like = did_you_mean(&name, names.clone());
             problems.push(ArgumentError::unknown(&name, like, names));
         }
     }
     if problems.is_empty() {
-        Ok(checked)
-    } else {
-        Err(problems)
+        return Ok(checked);
     }
+    if problems.len() > MAX_ERRORS {
+        problems.truncate(MAX_ERRORS);
+        problems.push(ArgumentError::more_errors());
+    }
+    Err(problems)
 }
 
-/// Validates arguments like [`check`], off the runtime if one of them has a pattern, which may take
-/// long.
+/// Validates arguments like [`check`], off the runtime if that may take long: one of them has a
+/// pattern, or there are many.
 pub(crate) async fn check_async(
     declared: Vec<ArgumentDefinition>,
     given: Map<String, Value>,
@@ -90,7 +105,8 @@ pub(crate) async fn check_async(
         let rules = it.validation.as_ref();
         rules.is_some_and(|rules| rules.pattern.is_some())
     };
-    let is_long = declared.iter().any(has_pattern);
+    let is_long =
+        given.len() + options.len() > INLINE_MAX_ARGUMENTS || declared.iter().any(has_pattern);
     let work = move || check(&declared, given, &options, &extra_allowed, most_bytes);
     if is_long {
         compute(work).await

@@ -42,10 +42,6 @@ impl AllowedCommand {
 }
 
 impl CommandAllowlist {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub(super) fn new(list: &[String]) -> Self {
         let read = list
             .iter()

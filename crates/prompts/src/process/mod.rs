@@ -17,6 +17,7 @@ use std::{
     time::Duration,
 };
 
+use deliberate_toolkit::ComputeError;
 use tokio::sync::Semaphore;
 
 pub use child_process::ProcessOutput;
@@ -76,6 +77,9 @@ pub enum ProcessError {
     /// The input of a script does not match its schema.
     #[error("the input of the script `{0}` is invalid: {1}")]
     InvalidInput(String, String),
+    /// The input of a script could not be checked against its schema in time.
+    #[error("the input of the script `{0}` could not be checked: {1}; retry, or send less")]
+    InputNotChecked(String, #[source] ComputeError),
     #[error("`{what}` could not be started: {why}")]
     Start {
         what: String,
@@ -123,12 +127,6 @@ impl ProcessRunner {
             workspace: workspace.into().into(),
             permits: Arc::new(Semaphore::new(MAX_CONCURRENT)),
         }
-    }
-
-    /// Returns whether the operator allows any command. It runs inside the workspace and may run what
-    /// it finds there.
-    pub fn allows_commands(&self) -> bool {
-        !self.commands.is_empty()
     }
 
     /// Returns the words of a command if it is allowed.

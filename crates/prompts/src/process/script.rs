@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, path::Path, time::Duration};
 
+use deliberate_toolkit::compute;
 use serde_json::{Value, json};
 
 use super::{
@@ -51,7 +52,12 @@ impl ProcessRunner {
         self.check_script(tool)?;
         let name = qualified_name(tool);
         if let Some(schema) = &tool.schema {
-            let problems = schema_problems(schema, input).unwrap_or_else(|why| vec![why]);
+            // Authors and callers decide how long this takes.
+            let (schema, input) = (schema.clone(), input.clone());
+            let checked = compute(move || schema_problems(&schema, &input)).await;
+            let checked =
+                checked.map_err(|error| ProcessError::InputNotChecked(name.clone(), error))?;
+            let problems = checked.unwrap_or_else(|why| vec![why]);
             if !problems.is_empty() {
                 return Err(ProcessError::InvalidInput(name, problems.join("; ")));
             }

@@ -1,9 +1,11 @@
 //! Manages the library's files for a caller: creates, updates and deletes resources, and keeps
 //! their versions.
 //!
-//! Everything here works on the disk and may block, so a request runs on a blocking thread, as one
-//! uninterrupted unit. It holds the workspace lock while it writes, and relies on the files on
-//! disk. This module knows nothing of chains, of models or of the store.
+//! A request has two phases. The first one reads, compiles and validates, which takes as long as the
+//! caller's input and the library decide: it counts for its principal and is abandoned with its call.
+//! The second one writes, and runs to its end. The workspace lock is held from the first read to the
+//! last write, and everything relies on the files on disk. This module knows nothing of chains, of
+//! models or of the store.
 
 pub(crate) mod actions;
 pub(crate) mod disk;
@@ -15,18 +17,18 @@ mod request;
 use std::{path::PathBuf, sync::Arc};
 
 use deliberate_core::Timestamp;
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ToolError, compute};
 use serde_json::{Map, Value};
 
 pub use request::{Input, ManageReply, ReplyFormat, ResourceAction, ResourceType};
 
 use crate::{
     engine::Engine,
-    library::{ProblemSeverity, PromptLibrary},
+    library::{LiveLibrary, ProblemSeverity, PromptLibrary},
     model::{LibraryItemKind, LibraryLayer},
     options::LibraryPaths,
 };
-use disk::resource_path::ResourceFiles;
+use disk::{lock::WorkspaceLockGuard, resource_path::ResourceFiles};
 
 /// The context of one request.
 pub(crate) struct ManageContext {
@@ -82,44 +84,89 @@ impl ManageResult {
     }
 }
 
-/// Handles a request. Once started it runs to its end, even if the caller stops waiting.
+/// A request after its first phase, in which nothing was written.
+pub(crate) enum PreparedRequest {
+    /// There is nothing to write.
+    Done(ManageResult),
+    /// The files are valid and are still to be written.
+    Write(PendingWrite),
+}
+
+/// Writes the files of a request.
+type PendingWrite = Box<dyn FnOnce(&ManageContext) -> Result<ManageResult, ToolError> + Send>;
+
+impl PreparedRequest {
+    /// Returns a request that still has to write, under the lock that its validation held.
+    fn write(
+        lock: WorkspaceLockGuard,
+        write: impl FnOnce(&ManageContext) -> Result<ManageResult, ToolError> + Send + 'static,
+    ) -> Self {
+        Self::Write(Box::new(move |context| {
+            let _held = lock;
+            write(context)
+        }))
+    }
+}
+
+impl From<ManageResult> for PreparedRequest {
+    fn from(result: ManageResult) -> Self {
+        Self::Done(result)
+    }
+}
+
+/// Handles a request. A caller that stops waiting ends its validation; a write that was started runs
+/// to its end.
 pub(crate) async fn handle_request(
     engine: Arc<Engine>,
     now: Timestamp,
     in_use: Option<String>,
     input: Input,
 ) -> Result<ManageReply, ToolError> {
-    let work = tokio::spawn(async move {
-        let live_library = Arc::clone(&engine.live_library);
-        live_library.library().await;
-        let context = ManageContext {
-            engine,
-            now,
-            active_methodology: in_use,
-        };
-        let done = tokio::task::spawn_blocking(move || context.dispatch(input))
-            .await
-            .map_err(|error| {
-                tracing::error!(%error, "managing the library panicked");
+    let live_library = Arc::clone(&engine.live_library);
+    live_library.library().await;
+    let context = ManageContext {
+        engine,
+        now,
+        active_methodology: in_use,
+    };
+    let prepare = move || {
+        let prepared = context.dispatch(input);
+        (context, prepared)
+    };
+    let (context, prepared) = compute(prepare).await?;
+    match prepared? {
+        PreparedRequest::Done(done) => Ok(publish(&live_library, done).await),
+        PreparedRequest::Write(write) => {
+            let work = tokio::spawn(async move {
+                let written = tokio::task::spawn_blocking(move || write(&context)).await;
+                let done = written.map_err(|error| {
+                    tracing::error!(%error, "managing the library panicked");
+                    ToolError::Internal
+                })??;
+                Ok(publish(&live_library, done).await)
+            });
+            work.await.map_err(|error| {
+                tracing::error!(%error, "managing the library was cancelled");
                 ToolError::Internal
-            })??;
-        if done.full_reload {
-            live_library.reload_all().await;
-        } else if !done.changed_paths.is_empty() {
-            live_library.refresh(done.changed_paths).await;
+            })?
         }
-        let mut reply = done.reply;
-        if !done.notes.is_empty() {
-            reply = reply
-                .with_text(&done.notes.join("\n"))
-                .with_fact("notes", done.notes);
-        }
-        Ok(reply)
-    });
-    work.await.map_err(|error| {
-        tracing::error!(%error, "managing the library was cancelled");
-        ToolError::Internal
-    })?
+    }
+}
+
+/// Has the library read what was changed, and returns the reply.
+async fn publish(live_library: &Arc<LiveLibrary>, done: ManageResult) -> ManageReply {
+    if done.full_reload {
+        live_library.reload_all().await;
+    } else if !done.changed_paths.is_empty() {
+        live_library.refresh(done.changed_paths).await;
+    }
+    let mut reply = done.reply;
+    if !done.notes.is_empty() {
+        reply = reply
+            .with_text(&done.notes.join("\n"))
+            .with_fact("notes", done.notes);
+    }
+    reply
 }
 
 /// Validates the undeclared fields of a request.
@@ -139,21 +186,22 @@ pub(crate) fn switch_reply(id: &str, name: &str) -> ManageReply {
 }
 
 impl ManageContext {
-    fn dispatch(&self, mut input: Input) -> Result<ManageResult, ToolError> {
+    /// Reads and validates, and returns what is left to be written.
+    fn dispatch(&self, mut input: Input) -> Result<PreparedRequest, ToolError> {
         let rest = std::mem::take(&mut input.rest);
         input.rest = extra_fields::check_fields(rest, input.resource_type, input.action)?;
         let Some(kind) = input.resource_type.kind() else {
             return self.handle_checkpoint(&input);
         };
-        match input.action {
+        let answer = match input.action {
+            ResourceAction::Create => return self.create(kind, &input),
+            ResourceAction::Update => return self.update(kind, &input),
+            ResourceAction::Delete => return self.delete(kind, &input),
+            ResourceAction::Rollback => return self.roll_back(kind, &input),
             ResourceAction::List => self.list(kind, &input),
             ResourceAction::Inspect => self.inspect(kind, &input),
-            ResourceAction::Create => self.create(kind, &input),
-            ResourceAction::Update => self.update(kind, &input),
-            ResourceAction::Delete => self.delete(kind, &input),
             ResourceAction::Reload => Ok(self.reload(kind)),
             ResourceAction::History => self.list_versions(kind, &input),
-            ResourceAction::Rollback => self.roll_back(kind, &input),
             ResourceAction::Compare => self.compare(kind, &input),
             ResourceAction::AnalyzeType => self.analyze_type(kind, &input),
             ResourceAction::AnalyzeGates => self.analyze_gates(kind, &input),
@@ -166,7 +214,8 @@ impl ManageContext {
                 ),
                 "switch is for a methodology, clear for checkpoints.",
             )),
-        }
+        };
+        answer.map(PreparedRequest::Done)
     }
 
     /// Reads the whole library again and reports its problems.

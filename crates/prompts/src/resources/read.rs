@@ -52,6 +52,7 @@ pub(super) async fn read(
         uri: uri.to_owned(),
         mime_type: Some(mime_type.to_owned()),
         body: ResourceBody::Text(text),
+        meta: None,
     }])
 }
 

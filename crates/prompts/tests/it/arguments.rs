@@ -255,6 +255,21 @@ fn a_default_never_comes_from_the_environment() {
 }
 
 #[test]
+fn of_many_errors_the_first_ten_are_told() {
+    let declared = [argument(json!({"name": "code"}))];
+    let given: Map<String, Value> = (0..50_000).map(|at| (format!("x{at}"), json!(1))).collect();
+    for (given, options) in [(given.clone(), Map::new()), (Map::new(), given)] {
+        let problems = check(&declared, given, &options, &|_| false, MAX_BYTES).unwrap_err();
+        assert_eq!(problems.len(), 11);
+        assert_eq!(problems[9].argument, "x9");
+        assert!(problems[10].message.contains("more errors"), "{problems:?}");
+    }
+    let ten: Map<String, Value> = (0..10).map(|at| (format!("x{at}"), json!(1))).collect();
+    let problems = check_given(&declared, Value::Object(ten)).unwrap_err();
+    assert_eq!(problems.len(), 10);
+}
+
+#[test]
 fn an_unknown_name_is_an_error_unless_the_prompt_uses_it() {
     let declared = [
         argument(json!({"name": "language"})),

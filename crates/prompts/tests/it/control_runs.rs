@@ -1,5 +1,6 @@
 //! `system_control session`: lists, inspects and clears chain runs.
 
+use deliberate_store::Pagination;
 use deliberate_toolkit::ToolScope;
 use serde_json::json;
 
@@ -229,4 +230,31 @@ async fn deleting_needs_a_scope_of_its_own() {
     house.call_control(clear).await;
     let listed = house.call_control(json!({ "action": "session" })).await;
     assert_eq!(listed["total"], json!(0));
+}
+
+#[tokio::test]
+async fn a_deleted_run_leaves_no_text_in_the_invocation_log() {
+    let house = ControlHarness::new();
+    house.write_sample_prompts();
+    let id = begin_run(&house).await;
+    let answer = json!({ "chain_id": id, "user_response": "a private answer" });
+    house.call_engine(answer).await;
+    let run = json!({ "session_id": id });
+    house
+        .call_control(control_arguments("session", "inspect", run))
+        .await;
+    let clear = json!({ "session_id": id, "confirm": true });
+    house
+        .call_control(control_arguments("session", "clear", clear))
+        .await;
+    house.registry.flush_log().await;
+    let store = house.registry.store();
+    let records = store.invocations(None, Pagination::limit(10)).await;
+    let records = records.unwrap();
+    assert_eq!(records.len(), 4, "every call is logged");
+    for record in records {
+        let texts = format!("{:?}{:?}", record.input, record.output);
+        assert!(!texts.contains("private answer"), "{record:?}");
+        assert!(!texts.contains(&id), "{record:?}");
+    }
 }

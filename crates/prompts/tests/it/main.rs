@@ -10,9 +10,11 @@
 )]
 
 mod arguments;
+mod busy_principal;
 mod chain_plans;
 mod chain_steps;
 mod chains;
+mod computed_work;
 mod control;
 mod control_injection;
 mod control_runs;

@@ -216,7 +216,7 @@ async fn what_could_not_be_used_is_not_written() {
 
 #[tokio::test]
 async fn chains_nested_prompts_and_tools_are_made() {
-    let shop = ManagerHarness::new();
+    let shop = ManagerHarness::with_options(&|options| options.caller_scripts = true);
     shop.create_greeting("greet").await;
     shop.manage_ok(
         json!({ "resource_type": "prompt", "action": "create", "id": "greet/formal",

@@ -1,4 +1,4 @@
-//! Scripts that the operator allowed by name cannot be changed.
+//! Calls write no script unless the operator allows it, and never one that is allowed by name.
 
 use serde_json::{Value, json};
 
@@ -7,6 +7,7 @@ use super::resource_manager_support::ManagerHarness;
 fn with_listed_scripts() -> ManagerHarness {
     let shop = ManagerHarness::with_options(&|options| {
         options.scripts = vec!["report:check".to_owned(), "auto*".to_owned()];
+        options.caller_scripts = true;
     });
     shop.write(
         "prompts/people/report/prompt.yaml",
@@ -51,7 +52,7 @@ async fn a_listed_script_is_neither_made_nor_changed() {
     assert_eq!(shop.all_files(), before);
     let script = shop.read("prompts/people/report/tools/check/script.py");
     assert!(script.contains("operator"));
-    // A script that is not listed cannot run, so it may be written.
+    // A script that is not listed cannot run by its name, so the operator may let it be written.
     shop.manage_ok(prompt("update", "report", &tool("other")))
         .await;
     shop.manage_ok(prompt("create", "plain", &tool("check")))
@@ -119,13 +120,61 @@ async fn no_script_is_written_where_commands_run() {
 }
 
 #[tokio::test]
-async fn no_checkpoint_brings_a_script_where_commands_run() {
-    let mut commands = Vec::new();
+async fn no_script_waits_in_the_workspace_for_a_command_to_be_allowed() {
+    let shop = ManagerHarness::new();
+    let script = json!([{ "id": "test", "name": "T", "script": "evil()", "runtime": "node" }]);
+    let (code, text) = shop
+        .manage_error(prompt("create", "waiting", &script))
+        .await;
+    assert_eq!(code, "OperatorsOwn", "{text}");
+    assert!(text.contains("prompts.caller_scripts"), "{text}");
+    shop.manage_ok(prompt("create", "waiting", &json!([])))
+        .await;
+    let (code, text) = shop
+        .manage_error(prompt("update", "waiting", &script))
+        .await;
+    assert_eq!(code, "OperatorsOwn", "{text}");
+    let later = shop.reopen(&|options| options.commands = vec!["node --test".to_owned()]);
+    let files = later.all_files();
+    assert!(
+        !files.iter().any(|it| it.contains("/tools/")),
+        "a command would run it: {files:?}"
+    );
+    // The prompt itself is there, and can be changed.
+    later
+        .manage_ok(
+            json!({ "resource_type": "prompt", "action": "update", "id": "waiting",
+                    "description": "other" }),
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn the_operator_may_let_calls_write_scripts() {
+    let shop = ManagerHarness::with_options(&|options| options.caller_scripts = true);
+    shop.manage_ok(prompt("create", "mine", &tool("check")))
+        .await;
+    let script = "prompts/people/mine/tools/check/script.py";
+    assert_eq!(shop.read(script), "print('evil')");
+    // A script of the operator stays as it is when a call changes something else.
+    let strict = shop.reopen(&|_| {});
+    let change = json!({ "resource_type": "prompt", "action": "update", "id": "mine",
+                         "description": "other" });
+    strict.manage_ok(change).await;
+    let rollback = json!({ "resource_type": "prompt", "action": "rollback", "id": "mine",
+                           "version": 1, "confirm": true });
+    strict.manage_ok(rollback.clone()).await;
+    assert_eq!(shop.read(script), "print('evil')");
+    shop.write(script, "print('mended')");
+    let (code, text) = strict.manage_error(rollback).await;
+    assert_eq!(code, "OperatorsOwn", "{text}");
+    assert_eq!(shop.read(script), "print('mended')");
+}
+
+#[tokio::test]
+async fn no_checkpoint_brings_a_script_back_unless_calls_may_write_some() {
     for allowed in [false, true] {
-        if allowed {
-            commands.push("node --test".to_owned());
-        }
-        let shop = ManagerHarness::with_options(&|options| options.commands.clone_from(&commands));
+        let shop = ManagerHarness::with_options(&|options| options.caller_scripts = allowed);
         let script = "prompts/people/report/tools/check/script.mjs";
         shop.write(
             "prompts/people/report/prompt.yaml",
@@ -138,12 +187,12 @@ async fn no_checkpoint_brings_a_script_where_commands_run() {
         let rollback = json!({ "resource_type": "checkpoint", "action": "rollback", "id": "old",
                                "confirm": true });
         if allowed {
+            shop.manage_ok(rollback).await;
+            assert_eq!(shop.read(script), "evil()\n");
+        } else {
             let (code, text) = shop.manage_error(rollback).await;
             assert_eq!(code, "OperatorsOwn", "{text}");
             assert_eq!(shop.read(script), "good()\n");
-        } else {
-            shop.manage_ok(rollback).await;
-            assert_eq!(shop.read(script), "evil()\n");
         }
     }
 }

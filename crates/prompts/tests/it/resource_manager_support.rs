@@ -36,7 +36,12 @@ impl ManagerHarness {
 
     /// Creates a second process on the same workspace.
     pub(crate) fn second_process(&self) -> Self {
-        Self::in_folder(self.folder.clone(), &|_| {})
+        self.reopen(&|_| {})
+    }
+
+    /// Opens the same workspace with other options, like the next start of the program.
+    pub(crate) fn reopen(&self, change: &dyn Fn(&mut EngineOptions)) -> Self {
+        Self::in_folder(self.folder.clone(), change)
     }
 
     fn in_folder(folder: Arc<tempfile::TempDir>, change: &dyn Fn(&mut EngineOptions)) -> Self {

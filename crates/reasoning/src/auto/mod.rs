@@ -7,7 +7,8 @@ mod rules;
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use deliberate_core::{Mode, Percent, Score, Session, SessionId, truncate_chars};
+use deliberate_core::{Mode, Percent, Score, Session, SessionId, shorten_tokens};
+use deliberate_llm::ModelError;
 use deliberate_store::Pagination;
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
@@ -53,7 +54,7 @@ const MAX_ALTERNATIVES: usize = 3;
 
 /// The longest rationale that is taken from the router. The schema has no limit: a server that
 /// enforces it stops in the middle of a sentence.
-const MAX_REASON_CHARS: usize = 500;
+const MAX_REASON_TOKENS: usize = 150;
 
 /// The rationale if the router gave none.
 const NO_REASON: &str = "The router chose it and gave no reason.";
@@ -324,10 +325,15 @@ async fn choose(
         content,
     };
     call.progress(0.0, None, "choosing");
-    if has_way_back {
+    let routed = if has_way_back {
         route::<ModeChoice>(&ASK_WITH_BACKTRACKING, shown, call).await
     } else {
         route::<ForwardChoice>(&ASK, shown, call).await
+    };
+    match routed {
+        // The client has declined to sample, so that its model would have to reply.
+        Err(ToolError::Model(ModelError::Pending)) => Ok(default_choice(content, has_way_back)),
+        routed => routed,
     }
 }
 
@@ -400,7 +406,7 @@ async fn route<C: DeserializeOwned + Into<ModeChoice>>(
 /// The trimmed reason; `None` if it is blank.
 fn non_blank_reason(said: Option<String>) -> Option<String> {
     let said = said.filter(|text| !is_blank(text))?;
-    Some(truncate_chars(said.trim(), MAX_REASON_CHARS))
+    Some(shorten_tokens(said.trim(), MAX_REASON_TOKENS))
 }
 
 /// Drops the chosen mode and duplicates.

@@ -369,8 +369,7 @@ impl BacktrackPlan {
         };
         let node = graph.and_then(|(graph, nodes)| {
             let from = nodes.get(1).or(nodes.first())?;
-            let said = (thought.content.as_str(), confidence);
-            add_direction_node(&graph, from, nodes.len(), said, call)
+            add_direction_node(&graph, from, nodes.len(), &thought, call)
         });
         let (new_node_id, grown) = node.unzip();
         let output = Output {

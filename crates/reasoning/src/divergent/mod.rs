@@ -433,12 +433,12 @@ impl DivergentStep {
             });
             changes.push(Change::AddThought(kept));
         }
+        let confidence = views.synthesis.fields.confidence();
         let StepFields {
             answer,
             weakest_point,
-            sure,
+            ..
         } = views.synthesis.fields;
-        let confidence = sure.score();
         let ids: Vec<&ThoughtId> = perspectives.iter().map(|it| &it.id).collect();
         let synthesis = thought(
             Some(self.content.clone()),

@@ -18,7 +18,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    data::{GraphData, is_root, node_answer, rating::compare_rating, topology::Topology},
+    data::{
+        GraphData, is_question, is_root, node_answer, rating::compare_rating, topology::Topology,
+    },
     deactivate_node, new_edge, new_node,
     prompt_context::share_budget,
     resolve_problem,
@@ -246,7 +248,7 @@ fn best_node_ids(data: &GraphData, most: usize) -> Vec<NodeId> {
     let replaced = data.replaced_nodes(|_| true);
     let mut nodes: Vec<&GraphNode> = data
         .usable_nodes()
-        .filter(|node| !is_root(node) && !node.is_terminal && !replaced.contains(&node.id))
+        .filter(|node| !is_question(node) && !node.is_terminal && !replaced.contains(&node.id))
         .collect();
     nodes.sort_by(|one, other| compare_rating(one, other));
     nodes

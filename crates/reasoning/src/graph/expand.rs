@@ -5,12 +5,13 @@ use std::{collections::HashSet, sync::LazyLock};
 
 use deliberate_core::{Change, EdgeKind, Graph, GraphEdge, GraphNode, NodeId, NodeKind, Score};
 use deliberate_llm::ModelRequest;
-use deliberate_toolkit::{ToolContext, ToolError, answer_schema};
+use deliberate_toolkit::{ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
+    caller_continuations::read_continuations,
     data::shorten_pruned,
     new_edge, new_node,
     prompt_context::{GraphNodeContext, NodeSurroundings, SiblingTexts},
@@ -22,7 +23,6 @@ use crate::{
     parallel_requests::{AllOrEach, ask_all_or_each},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
-    text_items::TextItems,
 };
 
 // A new node.
@@ -70,11 +70,11 @@ pub(super) struct ContinuationReply {
 /// Continuations that the caller brings: a list, or one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["continuations"]))]
-struct ContinuationList {
+pub(super) struct ContinuationList {
     /// Each with `thought`, `kind`, `answer`, `weakest_point`, `confidence_percent`
     #[serde(deserialize_with = "some_continuations")]
     #[schemars(with = "Vec<ContinuationReply>")]
-    continuations: Vec<ContinuationReply>,
+    pub(super) continuations: Vec<ContinuationReply>,
 }
 
 fn some_continuations<'de, D: serde::Deserializer<'de>>(
@@ -234,46 +234,6 @@ pub(super) async fn request_continuations(
     Ok((reply, found))
 }
 
-/// Reads the continuations that the caller brought: an object with a list of them, a list, a text
-/// that lists them, or one.
-async fn read_continuations(
-    reply: Value,
-    k: u32,
-    call: &ToolContext,
-) -> Result<Vec<ContinuationReply>, ToolError> {
-    let list = match reply {
-        Value::Object(fields) if fields.contains_key("continuations") => Value::Object(fields),
-        Value::Array(items) => {
-            let items = items.into_iter().map(|item| match item {
-                Value::String(text) => json!({ "thought": text }),
-                other => other,
-            });
-            json!({ "continuations": items.collect::<Vec<Value>>() })
-        }
-        Value::String(text) => json!({ "continuations": listed_thoughts(&text, k) }),
-        other => json!({ "continuations": [other] }),
-    };
-    let ask = ModelRequest {
-        key: "got_generate".to_owned(),
-        schema: answer_schema::<ContinuationList>(),
-        ..ModelRequest::default()
-    };
-    let mut read = call.read_reply::<ContinuationList>(ask, list, None).await?;
-    read.value.continuations.truncate(k as usize);
-    Ok(read.value.continuations)
-}
-
-/// The thoughts of a plain text: one for each item of a list, if several are wanted.
-fn listed_thoughts(text: &str, k: u32) -> Vec<Value> {
-    match TextItems::parse(text).filter(|_| k > 1) {
-        Some(list) => {
-            let items = list.items.into_iter();
-            items.map(|item| json!({ "thought": item.text })).collect()
-        }
-        None => vec![json!({ "thought": text })],
-    }
-}
-
 fn continuation_requests(
     source: &ExpandFrom<'_>,
     around: &NodeSurroundings<'_>,
@@ -282,7 +242,7 @@ fn continuation_requests(
     call: &ToolContext,
 ) -> Result<Vec<ModelRequest>, ToolError> {
     let budget = call.context_tokens();
-    let around = GraphNodeContext::new(around, &source.node.content, budget);
+    let around = GraphNodeContext::for_node(around, source.node, budget);
     let (given_up, others): (Vec<&GraphNode>, Vec<&GraphNode>) = source
         .children
         .iter()

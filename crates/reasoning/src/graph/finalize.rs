@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     data::{
-        GraphData, is_root, node_answer, node_weakest_point,
+        GraphData, is_question, node_answer, node_weakest_point,
         rating::{compare_rating, rating},
     },
     update_node,
@@ -141,7 +141,7 @@ async fn load_named_nodes(
     let mut nodes = Vec::with_capacity(ids.len());
     for id in ids.iter().filter(|id| seen.insert(*id)) {
         let node = crate::lookup::node(call, id, &data.graph.id).await?;
-        if is_root(&node) {
+        if is_question(&node) {
             let rule = "must not name the root: it is the question; continue it first";
             let issue = ArgumentIssue::new("terminal_node_ids", rule).with_value(&json!(id));
             return Err(ToolError::Invalid(vec![issue]));
@@ -151,10 +151,10 @@ async fn load_named_nodes(
     Ok(nodes)
 }
 
-/// Selects the existing conclusions; else the merged and refined nodes and what grew from them; else
-/// the best nodes; else, if no node is rated, the deepest active ones. A merged or refined node is represented by its
-/// successor. Nodes beside a merged one are leftovers, which only a caller can name; the root is the
-/// question and never a conclusion.
+/// Selects the existing conclusions; else the last merged and refined nodes and what grew from them;
+/// else the best nodes; else, if no node is rated, the deepest active ones. A merged or refined node
+/// is represented by its successor. Nodes beside a merged one are leftovers, which only a caller can
+/// name; the question is never a conclusion.
 fn select_conclusions(data: &GraphData) -> Vec<GraphNode> {
     let terminal: Vec<&GraphNode> = data
         .usable_nodes()
@@ -167,11 +167,9 @@ fn select_conclusions(data: &GraphData) -> Vec<GraphNode> {
         conclusions.sort_by(|one, other| compare_rating(one, other));
         return conclusions.into_iter().cloned().collect();
     }
-    let others = data.usable_nodes().filter(|node| !is_root(node));
+    let others = data.usable_nodes().filter(|node| !is_question(node));
     let left = without_replaced(others.collect(), &data.replaced_nodes(|_| true));
-    let merged = data.with_descendants(|node| {
-        matches!(node.node_type, NodeKind::Aggregation | NodeKind::Refinement)
-    });
+    let merged = data.with_descendants(|node| is_last_merge(node, data));
     let merged = filter_nodes(&left, |node| merged.contains(&node.id));
     let left = if merged.is_empty() { left } else { merged };
     let mut best = filter_nodes(&left, |node| rating(node).is_some());
@@ -183,6 +181,17 @@ fn select_conclusions(data: &GraphData) -> Vec<GraphNode> {
     }
     best.sort_by(|one, other| compare_rating(one, other));
     best.into_iter().take(MAX_CONCLUSIONS).cloned().collect()
+}
+
+/// Tells whether a node was merged or refined and nothing that grew from it was.
+fn is_last_merge(node: &GraphNode, data: &GraphData) -> bool {
+    let is_merge = |node: &GraphNode| {
+        let kinds = [NodeKind::Aggregation, NodeKind::Refinement];
+        kinds.contains(&node.node_type) && !is_question(node)
+    };
+    let grown = data.with_descendants(|it| it.id == node.id);
+    let is_later = |it: &GraphNode| it.id != node.id && grown.contains(&it.id) && is_merge(it);
+    is_merge(node) && !data.usable_nodes().any(is_later)
 }
 
 /// Drops the replaced nodes, unless all of them were replaced.

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     agreement::{group_answers, plurality},
+    history::latest_thought,
     session::{TargetSession, optional_session},
 };
 
@@ -75,14 +76,24 @@ impl Tool for GotInit {
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let session_id = input.session_id.as_ref();
-        let (session, context) = match &input.thought_id {
+        let (session, thought) = match &input.thought_id {
             Some(id) => {
                 let thought = crate::lookup::current_thought(call, id, session_id).await?;
                 let session = crate::lookup::session(call, &thought.session_id).await?;
-                let context = line_as_problem(&thought, call).await?;
-                (Some(session), Some(context))
+                (Some(session), Some(thought))
             }
-            None => (optional_session(session_id, call).await?, None),
+            None => {
+                let session = optional_session(session_id, call).await?;
+                let latest = match &session {
+                    Some(session) => latest_thought(session, call).await?,
+                    None => None,
+                };
+                (session, latest)
+            }
+        };
+        let context = match &thought {
+            Some(thought) => Some(line_as_problem(thought, call).await?),
+            None => None,
         };
         let config = GraphConfig::from(input.config.unwrap_or_default());
         if let Some(problem) = &input.problem {
@@ -112,14 +123,17 @@ impl Tool for GotInit {
     }
 }
 
-/// The thought that a graph grows from, after the question that its line began with: the context of
-/// every later request about the graph.
+/// The thought that a graph grows from with its own question, after the question that its line began
+/// with: the context of every later request about the graph.
 async fn line_as_problem(thought: &Thought, call: &ToolContext) -> Result<String, ToolError> {
     let root = call.store().root_thought(&thought.id).await?;
-    let question = root.and_then(|root| root.input);
+    let first_question = root.and_then(|root| root.input);
+    let own_question = thought.input.clone();
+    let own_question = own_question.filter(|own| first_question.as_ref() != Some(own));
     // Every later request shows the problem whole, so a very long thought is shortened here.
-    let thought = shorten_tokens(&thought.content, call.context_tokens());
-    let parts: Vec<String> = question.into_iter().chain([thought]).collect();
+    let text = shorten_tokens(&thought.content, call.context_tokens());
+    let questions = first_question.into_iter().chain(own_question);
+    let parts: Vec<String> = questions.chain([text]).collect();
     Ok(parts.join("\n\n"))
 }
 

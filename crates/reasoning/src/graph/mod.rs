@@ -3,6 +3,7 @@
 
 mod aggregate;
 mod backtrack_node;
+mod caller_continuations;
 mod config;
 mod data;
 mod definition;

@@ -33,6 +33,8 @@ pub(super) struct GraphNodeContext {
     #[serde(flatten)]
     sources: MergedSources,
     content: String,
+    /// The result of `content`.
+    answer: Option<String>,
     /// What was found to be most likely wrong with the node.
     weakest_point: Option<String>,
 }
@@ -63,7 +65,17 @@ impl<'a> NodeSurroundings<'a> {
 }
 
 impl GraphNodeContext {
-    pub(super) fn new(around: &NodeSurroundings<'_>, content: &str, budget: usize) -> Self {
+    /// The context of a stored node.
+    pub(super) fn for_node(around: &NodeSurroundings<'_>, node: &GraphNode, budget: usize) -> Self {
+        Self::new(around, (&node.content, node_answer(node)), budget)
+    }
+
+    /// The context of a text and its result, which need not be stored.
+    pub(super) fn new(
+        around: &NodeSurroundings<'_>,
+        (content, answer): (&str, Option<&str>),
+        budget: usize,
+    ) -> Self {
         let line = select_ancestors(&around.ancestors, budget / ANCESTOR_SHARE);
         Self {
             problem: around.problem.map(str::to_owned),
@@ -71,6 +83,7 @@ impl GraphNodeContext {
             line,
             sources: MergedSources::new(&around.sources, budget / LIST_SHARE),
             content: content.to_owned(),
+            answer: answer.map(str::to_owned),
             weakest_point: around.weakest_point.clone(),
         }
     }

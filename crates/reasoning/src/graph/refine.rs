@@ -155,25 +155,28 @@ impl Tool for GotRefine {
         whole.config.remaining_nodes(whole.usable_nodes().count())?;
         let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?;
         let surroundings = NodeSurroundings::new(&whole, &node, problem);
-        let around = |text: &str| GraphNodeContext::new(&surroundings, text, call.context_tokens());
+        let budget = call.context_tokens();
+        let around = GraphNodeContext::for_node(&surroundings, &node, budget);
         // Memoized, so that a replayed call makes the same requests even if another call scored the
         // original in the meantime.
         let known = call.memoize("original_score", node.score);
         call.progress(0.0, Some(2.0), "improving");
         if call.has_reply() {
-            let ask = refine_request(&around(&node.content), call)?;
+            let ask = refine_request(&around, call)?;
             let refined = call.ask(ask, Some(RefineReply::from_plain_text));
             let refined = refined.await?.value;
             return Ok(caller_refinement(&whole, &node, refined, call));
         }
-        let (refined, judged) = improve(&around(&node.content), known.is_none(), call).await?;
+        let (refined, judged) = improve(&around, known.is_none(), call).await?;
         let original = known.or(judged.as_ref().map(|it| it.parts.overall()));
         let original = original.ok_or(ToolError::Internal)?;
         let better = if normalized(&refined.thought) == normalized(&node.content) {
             None
         } else {
             call.progress(1.0, Some(2.0), "comparing");
-            let ask = score_request(&around(&refined.thought), "got_score_refined", call)?;
+            let text = (refined.thought.as_str(), refined.fields.answer.as_deref());
+            let around = GraphNodeContext::new(&surroundings, text, budget);
+            let ask = score_request(&around, "got_score_refined", call)?;
             Some(call.ask::<ScoreJudgment>(ask, None).await?.value)
         };
         // The node may have become a conclusion in the meantime.

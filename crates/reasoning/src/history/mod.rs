@@ -4,7 +4,7 @@
 
 mod steps;
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::BTreeSet};
 
 use deliberate_core::{
     BranchId, BranchState, Checkpoint, CheckpointId, Graph, GraphNode, NodeKind, Score, Session,
@@ -263,23 +263,54 @@ pub(crate) async fn recent_history(
     Ok(select_steps(&newest, first.as_ref(), call.context_tokens()))
 }
 
-/// The latest thoughts of a session without those of parallel lines, on which the next one does not
-/// build.
+/// The latest thoughts of a session without those of parallel lines and abandoned branches, on which
+/// the next one does not build.
 async fn line_history(session: &Session, call: &ToolContext) -> Result<SessionHistory, StoreError> {
     let newest = call
         .store()
         .latest_thoughts(&session.id, STEPS_TO_READ)
         .await?;
+    let count = newest.len();
+    let newest = without_abandoned(newest, call).await?;
     let line = latest_line(&newest);
-    if line.len() == newest.len() {
+    if line.len() == count {
         return recent_history(session, call).await;
     }
-    if newest.len() == STEPS_TO_READ as usize {
+    if count == STEPS_TO_READ as usize {
         return ancestor_history(newest.first().map(|latest| &latest.id), call).await;
     }
     let first = line.iter().rev().find(|thought| thought.input.is_some());
     let first = first.or(line.last()).cloned();
     Ok(select_steps(&line, first.as_ref(), call.context_tokens()))
+}
+
+/// The thoughts without those of abandoned branches, unless no others are left.
+async fn without_abandoned(
+    thoughts: Vec<Thought>,
+    call: &ToolContext,
+) -> Result<Vec<Thought>, StoreError> {
+    let branches: BTreeSet<&BranchId> = thoughts
+        .iter()
+        .filter_map(|it| it.branch_id.as_ref())
+        .collect();
+    let mut abandoned = Vec::new();
+    for id in branches {
+        let branch = call.store().branch(id).await?;
+        abandoned.extend(branch.filter(|it| it.state == BranchState::Abandoned));
+    }
+    let is_abandoned = |it: &&Thought| {
+        abandoned
+            .iter()
+            .any(|branch| it.branch_id.as_ref() == Some(&branch.id))
+    };
+    if thoughts.iter().all(|it| is_abandoned(&it)) {
+        return Ok(thoughts);
+    }
+    Ok(thoughts
+        .iter()
+        .filter(|it| !is_abandoned(it))
+        .cloned()
+        .collect())
 }
 
 /// The thoughts, newest first, without those that build on an earlier thought beside the latest one
@@ -352,8 +383,11 @@ pub(crate) async fn latest_thought(
             return Ok(Some(thought));
         }
     }
-    let latest = call.store().latest_thoughts(&session.id, 1).await?;
-    Ok(latest.into_iter().next())
+    let latest = call
+        .store()
+        .latest_thoughts(&session.id, STEPS_TO_READ)
+        .await?;
+    Ok(without_abandoned(latest, call).await?.into_iter().next())
 }
 
 /// The result that the session has reached: of the latest thought at its current position, else of

@@ -40,6 +40,7 @@ pub(super) async fn read(
         uri: uri.to_owned(),
         mime_type: Some(form.mime_type().to_owned()),
         body: ResourceBody::Text(text),
+        meta: None,
     }])
 }
 

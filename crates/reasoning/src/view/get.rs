@@ -119,7 +119,9 @@ impl Tool for ReasoningGet {
             ViewFormat::Mermaid => mermaid::render_mermaid(&thing, &short_ids),
         };
         let session_id = thing.session_id().clone();
-        if input.id == session_id.as_str() && !matches!(input.format, ViewFormat::Mermaid) {
+        let shows_all = thing.next_offset().is_none() && input.offset.unwrap_or(0) == 0;
+        let has_texts = !matches!(input.format, ViewFormat::Mermaid);
+        if input.id == session_id.as_str() && shows_all && has_texts {
             call.show_session(session_id.clone());
         }
         Ok(ToolOutput {

@@ -7,6 +7,7 @@ use deliberate_toolkit::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::usage_summary::{UsageDimension, UsageSummary};
 use crate::session::require_session;
@@ -141,6 +142,14 @@ impl Tool for ReasoningSessions {
         }
     }
 
+    fn is_read_call(&self, arguments: &Value) -> bool {
+        let action = arguments.get("action").map(SessionAction::deserialize);
+        matches!(
+            action,
+            None | Some(Ok(SessionAction::List | SessionAction::Usage))
+        )
+    }
+
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         match input.action {
             SessionAction::List => list(&input, call).await,
@@ -210,6 +219,10 @@ async fn delete(input: &Input, call: &ToolContext) -> Result<ToolOutput<Output>,
     let session = require_named_session(input, call).await?;
     let id = session.id.clone();
     let confirmed = input.confirm == Some(true);
+    if confirmed {
+        // The deletion removes the texts of the records that are written before it.
+        call.flush_log().await;
+    }
     let note = if confirmed {
         "The session was deleted permanently."
     } else {

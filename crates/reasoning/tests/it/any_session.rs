@@ -60,6 +60,30 @@ async fn a_thought_of_any_session_is_grown_from() {
 }
 
 #[tokio::test]
+async fn a_graph_grows_from_a_thought_with_its_questions() {
+    for (arguments, shown) in [
+        (json!({ "thought_id": "t2" }), ["in 1", "in 2", "out 2"]),
+        // Without a thought it grows from the latest one.
+        (json!({ "session_id": "s" }), ["in 1", "in 3", "out 3"]),
+    ] {
+        let desk = ReasoningTestRegistry::new();
+        let steps = [("in 1", "out 1"), ("in 2", "out 2"), ("in 3", "out 3")];
+        desk.add_session(Mode::Linear, steps).await;
+        let mut arguments = arguments;
+        arguments["content"] = json!("on");
+        let graph = desk.call_ok("reasoning_got_init", arguments).await;
+        assert_eq!(graph["session_id"], "s");
+        let arguments = json!({
+            "graph_id": graph["graph_id"], "node_id": graph["root_node_id"], "k": 1,
+        });
+        desk.call_ok("reasoning_got_generate", arguments).await;
+        let asked = conversation(&desk.last_request());
+        assert!(shown.iter().all(|text| asked.contains(text)), "{asked}");
+        assert!(!asked.contains("out 1"), "{asked}");
+    }
+}
+
+#[tokio::test]
 async fn a_thought_must_belong_to_the_session_that_is_named() {
     for (tool, arguments) in growing_tools() {
         let desk = ReasoningTestRegistry::new();

@@ -118,6 +118,45 @@ async fn who_has_read_a_session_is_not_shown_its_steps() {
 }
 
 #[tokio::test]
+async fn steps_that_another_connection_added_are_shown() {
+    let desk = ReasoningTestRegistry::without_model();
+    let (client, other) = (ClientConnection::new(&desk), ClientConnection::new(&desk));
+    let step = json!({ "content": "x", "reply": "the first step" });
+    let step = client.call_done("reasoning_linear", step).await;
+    let next = json!({ "content": "y", "session_id": step["session_id"] });
+    let mut theirs = next.clone();
+    theirs["reply"] = json!("a step of another client");
+    other.call_done("reasoning_linear", theirs).await;
+    let (needs, text) = client.ask(next.clone()).await;
+    assert!(
+        text.contains("a step of another client") && !text.contains(DIGEST),
+        "{text}"
+    );
+    client.resume(&needs, "a third step").await;
+    // A call that asks for nothing leaves the conversation complete.
+    let place = json!({ "session_id": step["session_id"], "name": "here" });
+    client.call_done("reasoning_checkpoint_create", place).await;
+    let (_, text) = client.ask(next).await;
+    assert!(text.contains(DIGEST), "{text}");
+}
+
+#[tokio::test]
+async fn who_has_read_only_a_part_of_a_session_is_shown_its_steps() {
+    let desk = ReasoningTestRegistry::without_model();
+    desk.add_session(
+        Mode::Linear,
+        [("in 1", "an old step"), ("in 2", "a newer one")],
+    )
+    .await;
+    let client = ClientConnection::new(&desk);
+    let part = json!({ "id": "s", "limit": 1 });
+    client.call_done("reasoning_get", part).await;
+    let next = json!({ "content": "y", "session_id": "s" });
+    let (_, text) = client.ask(next).await;
+    assert!(text.contains("a newer one"), "{text}");
+}
+
+#[tokio::test]
 async fn a_resumed_call_does_not_repeat_what_the_client_has_just_sent() {
     let desk = ReasoningTestRegistry::without_model();
     let client = ClientConnection::new(&desk);

@@ -281,7 +281,8 @@ async fn answers_are_read_as_models_write_them() {
             .call_ok(TOOL, json!({ "content": "x", "num_perspectives": 2 }))
             .await;
         assert_eq!(output["synthesis"], "together", "{text}");
-        assert_eq!(output["confidence"], 0.904);
+        // Without a result it is at most half sure.
+        assert_eq!(output["confidence"], 0.5);
         assert_eq!(output["answer"], Value::Null);
         assert_eq!(output["perspectives"][0]["content"], "one", "{text}");
         assert_eq!(output["perspectives"][0]["novelty_score"], 0.76);

@@ -117,6 +117,62 @@ async fn what_grew_from_a_merged_node_is_no_leftover() {
 }
 
 #[tokio::test]
+async fn what_a_later_merge_left_over_is_no_conclusion() {
+    let desk = ReasoningTestRegistry::new();
+    let merged = |id: &str, depth| {
+        with_kind(
+            NodeKind::Aggregation,
+            sample_node(id, depth, Some(0.6)),
+            0.6,
+        )
+    };
+    insert_graph(
+        &desk,
+        vec![
+            sample_node("r", 0, None),
+            sample_node("a", 1, None),
+            sample_node("b", 1, None),
+            merged("first", 2),
+            sample_node("c", 3, Some(0.5)),
+            sample_node("d", 3, Some(0.5)),
+            sample_node("left", 3, Some(0.99)),
+            merged("second", 4),
+        ],
+        vec![
+            sample_edge("r", Generates, "a"),
+            sample_edge("r", Generates, "b"),
+            sample_edge("a", Aggregates, "first"),
+            sample_edge("b", Aggregates, "first"),
+            sample_edge("first", Generates, "c"),
+            sample_edge("first", Generates, "d"),
+            sample_edge("first", Generates, "left"),
+            sample_edge("c", Aggregates, "second"),
+            sample_edge("d", Aggregates, "second"),
+        ],
+    )
+    .await;
+    assert_eq!(conclusions(&desk, &json!("g")).await, ["second"]);
+}
+
+#[tokio::test]
+async fn a_better_wording_of_the_question_is_no_conclusion() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let arguments = json!({ "graph_id": id, "node_id": root, "reply": "the question, better" });
+    let better = desk.call_ok("reasoning_got_refine", arguments).await;
+    let better = &better["refined_node_id"];
+    let finalize = json!({ "graph_id": id });
+    let output = desk.call_ok("reasoning_got_finalize", finalize).await;
+    assert_eq!(output["terminal_count"], 0);
+    let arguments = json!({ "graph_id": id, "terminal_node_ids": [better] });
+    let error = desk.call_err("reasoning_got_finalize", arguments).await;
+    assert_eq!(error.code(), "Validation");
+    let children = generate_answers(&desk, id, better, &["41", "42"]).await;
+    assert_eq!(conclusions(&desk, id).await, children);
+}
+
+#[tokio::test]
 async fn what_was_replaced_comes_back_where_nothing_else_is_left() {
     for (pruned, expected) in [(false, ["whole"]), (true, ["part"])] {
         let desk = ReasoningTestRegistry::new();

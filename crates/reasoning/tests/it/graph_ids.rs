@@ -122,7 +122,7 @@ async fn a_graph_grows_from_a_thought_of_any_session() {
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
     generate_nodes(&desk, id, root, &["a"]).await;
     let shown = &desk.last_request().messages[0].text;
-    let problem = "<problem-7e57ed>\nthe question\n\nstep two\n</problem-7e57ed>";
+    let problem = "<problem-7e57ed>\nthe question\n\nsecond\n\nstep two\n</problem-7e57ed>";
     assert!(shown.contains(problem), "{shown}");
     assert!(!shown.contains("step three"), "{shown}");
 
@@ -131,7 +131,10 @@ async fn a_graph_grows_from_a_thought_of_any_session() {
     let graph = desk.call_ok("reasoning_got_init", arguments).await;
     let arguments = json!({ "graph_id": graph["graph_id"] });
     let state = desk.call_ok("reasoning_got_state", arguments).await;
-    assert_eq!(state["problem"], "another\n\nthe question\n\nstep two");
+    assert_eq!(
+        state["problem"],
+        "another\n\nthe question\n\nsecond\n\nstep two"
+    );
 
     let own = init_graph(&desk, json!({})).await;
     for (arguments, code) in [

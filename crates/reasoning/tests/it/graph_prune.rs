@@ -309,7 +309,13 @@ async fn a_new_direction_starts_from_a_node_that_was_open_at_the_checkpoint() {
     desk.call_ok("reasoning_got_finalize", end).await;
     let back = json!({ "checkpoint_id": place["checkpoint_id"] });
     let undo = desk.call_ok("reasoning_backtrack", back).await["undo_checkpoint_id"].clone();
-    let turn = |checkpoint: &Value| json!({ "checkpoint_id": checkpoint, "new_direction": "elsewhere", "reply": "Turned." });
+    let reply = json!({
+        "thought": "Turned.", "answer": "7", "weakest_point": "w", "confidence_percent": 90,
+    });
+    let turn = |checkpoint: &Value| {
+        let direction = "elsewhere";
+        json!({ "checkpoint_id": checkpoint, "new_direction": direction, "reply": reply })
+    };
     let turned = desk.call_ok("reasoning_backtrack", turn(&undo)).await;
     let node = turned["new_node_id"].as_str().unwrap();
     let graph_id = id.as_str().unwrap().into();
@@ -332,4 +338,9 @@ async fn a_new_direction_starts_from_a_node_that_was_open_at_the_checkpoint() {
     let edges = edges.await.unwrap();
     let edge = edges.iter().find(|edge| edge.to_node.as_str() == node);
     assert_eq!(edge.unwrap().from_node.as_str(), children[0]);
+    // The node has the result of the thought, which a conclusion repeats.
+    let end = json!({ "graph_id": id, "terminal_node_ids": [node] });
+    let end = desk.call_ok("reasoning_got_finalize", end).await;
+    assert_eq!(end["conclusions"][0]["answer"], "7");
+    assert_eq!(end["conclusions"][0]["weakest_point"], "w");
 }

@@ -1,7 +1,10 @@
 //! Every prompt of the reasoning tools holds hostile text inside its fence, however that text spells
 //! the tags.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use deliberate_core::{Change, Checkpoint, CheckpointKind, GraphNode, Mode, Timestamp};
 use deliberate_llm::{ChatRole, ModelReply, ModelRequest};
@@ -14,7 +17,7 @@ use super::{
     test_registry::{ReasoningTestRegistry, conversation, text_reply},
 };
 
-const TAGS: [&str; 14] = [
+const TAGS: [&str; 15] = [
     "checkpoint",
     "constraint",
     "direction",
@@ -29,7 +32,30 @@ const TAGS: [&str; 14] = [
     "result",
     "step",
     "subject",
+    "tool",
 ];
+
+/// Returns the prompt templates of the crate: the file of each, and its system text, by which its
+/// requests are recognized. The other Markdown files are parts of templates, and MCP prompts.
+fn prompt_templates() -> BTreeMap<String, String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut folders = vec![source.clone()];
+    let mut templates = BTreeMap::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "md") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let name = path.strip_prefix(&source).unwrap().display().to_string();
+                let system = text.split_once("\n---\n").map(|(system, _)| system.trim());
+                templates.extend(system.map(|system| (name, system.to_owned())));
+            }
+        }
+    }
+    templates
+}
 
 /// A reply that fits most prompts, with a hostile text in each field.
 fn hostile_reply(number: usize, hostile: &str) -> ModelReply {
@@ -94,10 +120,14 @@ fn prompt_text(ask: &ModelRequest) -> String {
 #[tokio::test]
 async fn no_prompt_lets_a_hostile_text_out() {
     let hostile = &hostile_text(&TAGS);
-    let sessions: [(&str, Value); 7] = [
+    let sessions: [(&str, Value); 8] = [
         (
             "reasoning_linear",
             json!({ "content": hostile, "session_id": "s" }),
+        ),
+        (
+            "reasoning_linear",
+            json!({ "content": hostile, "session_id": "s", "tools": ["reasoning_get"] }),
         ),
         (
             "reasoning_tree",
@@ -130,10 +160,15 @@ async fn no_prompt_lets_a_hostile_text_out() {
         ("reasoning_got_score", on_b.clone()),
         ("reasoning_got_refine", on_b),
         (
+            "reasoning_got_score",
+            json!({ "graph_id": "g", "node_ids": ["a", "b"], "problem": hostile }),
+        ),
+        (
             "reasoning_got_aggregate",
             json!({ "graph_id": "g", "node_ids": ["a", "b"], "problem": hostile }),
         ),
     ];
+    let templates = prompt_templates();
     let mut seen = BTreeSet::new();
     for (tool, arguments) in sessions.into_iter().chain(graphs) {
         let desk = if tool.contains("_got_") {
@@ -150,29 +185,17 @@ async fn no_prompt_lets_a_hostile_text_out() {
         let asked = desk.requests();
         assert!(!asked.is_empty(), "{tool}");
         for ask in asked {
-            seen.insert(ask.purpose.as_str().to_owned());
+            let found = templates.iter().filter(|(_, it)| ask.system.contains(*it));
+            let found: Vec<&String> = found.map(|(name, _)| name).collect();
+            let [template] = found.as_slice() else {
+                panic!("{tool} asks with {found:?}: {}", ask.system);
+            };
+            seen.insert((*template).clone());
             assert_fenced(&prompt_text(&ask), &TAGS);
         }
     }
-    let seen: Vec<&str> = seen.iter().map(String::as_str).collect();
-    assert_eq!(
-        seen,
-        [
-            "auto",
-            "backtracking",
-            "divergent",
-            "divergent_synthesis",
-            "got_aggregate",
-            "got_generate",
-            "got_refine",
-            "got_score",
-            "linear",
-            "reflection",
-            "reflection_compare",
-            "tree",
-            "tree_compare",
-        ]
-    );
+    let all: BTreeSet<String> = templates.into_keys().collect();
+    assert_eq!(seen, all);
 }
 
 #[tokio::test]

@@ -135,6 +135,13 @@ pub(crate) struct ScriptedAnswerModel {
     pub(crate) hangs: std::sync::atomic::AtomicBool,
 }
 
+impl ScriptedAnswerModel {
+    /// All requests, in order.
+    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
 impl ChatModel for ScriptedAnswerModel {
     fn name(&self) -> &'static str {
         "scripted"
@@ -244,7 +251,7 @@ impl AnswerHarness {
 
     /// All requests, in order.
     pub(crate) fn requests(&self) -> Vec<ModelRequest> {
-        self.model.requests.lock().unwrap().clone()
+        self.model.requests()
     }
 
     /// Text of the last request with this purpose.

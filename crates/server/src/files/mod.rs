@@ -108,6 +108,7 @@ impl FileRoots {
             uri: uri.to_owned(),
             mime_type: Some(mime.to_owned()),
             body,
+            meta: None,
         })
     }
 

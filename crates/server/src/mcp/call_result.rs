@@ -65,13 +65,12 @@ pub(super) fn success_result(
 /// The prompts for the client's model, to be read by it.
 fn needs_reply_text(needs: &NeedsReply) -> String {
     let CompactPrompts { shared, asks } = needs.compact();
-    let has_shared = shared.is_some();
     let mut parts: Vec<String> = shared.into_iter().collect();
     for (number, ask) in asks.iter().enumerate() {
         if asks.len() > 1 {
             parts.push(format!("## Ask {}", number + 1));
         }
-        if !has_shared {
+        if !ask.system.is_empty() {
             parts.push(ask.system.clone());
         }
         let messages = ask.messages.iter();

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use deliberate_toolkit::LogForwarder;
 use rmcp::{
     RoleServer,
     model::{LoggingLevel, LoggingMessageNotificationParam},
@@ -25,6 +26,18 @@ use super::client_info::ClientInfo;
 pub(super) struct ClientLogLevel(Arc<AtomicU8>);
 
 const LOGGING_OFF: u8 = u8::MAX;
+
+/// The names of the levels by their rank.
+const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
 
 impl Default for ClientLogLevel {
     fn default() -> Self {
@@ -43,26 +56,30 @@ impl ClientLogLevel {
         context: &RequestContext<RoleServer>,
         modern: bool,
     ) -> bool {
-        let from = if modern {
-            context.meta.log_level().map(severity_rank)
-        } else {
-            Some(self.0.load(Ordering::Relaxed))
-        };
+        let from = self.least_severe(context, modern);
         from.is_some_and(|from| severity_rank(level) >= from)
     }
 
-    /// Returns a function that passes on log messages of upstream servers during a call, if the
-    /// client wants any.
+    /// Returns the rank of the least severe level that the client wants.
+    fn least_severe(&self, context: &RequestContext<RoleServer>, modern: bool) -> Option<u8> {
+        if modern {
+            context.meta.log_level().map(severity_rank)
+        } else {
+            Some(self.0.load(Ordering::Relaxed))
+        }
+    }
+
+    /// Returns what passes on log messages of upstream servers during a call, if the client wants
+    /// any.
     pub(super) fn forwarder(
         &self,
         context: &RequestContext<RoleServer>,
         modern: bool,
-    ) -> Option<Arc<dyn Fn(Value) + Send + Sync>> {
-        if !self.is_enabled(LoggingLevel::Emergency, context, modern) {
-            return None;
-        }
+    ) -> Option<LogForwarder> {
+        let rank = self.least_severe(context, modern)?;
+        let wanted = *LEVELS.get(usize::from(rank))?;
         let (level, context) = (self.clone(), context.clone());
-        Some(Arc::new(move |message| {
+        let send: Arc<dyn Fn(Value) + Send + Sync> = Arc::new(move |message| {
             let Ok(message) = serde_json::from_value::<LoggingMessageNotificationParam>(message)
             else {
                 return;
@@ -72,7 +89,11 @@ impl ClientLogLevel {
                 // The transport notices a client that is gone.
                 tokio::spawn(async move { drop(peer.notify_logging_message(message).await) });
             }
-        }))
+        });
+        Some(LogForwarder {
+            level: wanted,
+            send,
+        })
     }
 
     /// Sends the outcome of a call.

@@ -207,11 +207,13 @@ impl McpHandler {
 /// schema, and the schema of an external tool does not allow this one.
 fn background_result(running: &StillRunning, own: bool) -> CallToolResult {
     let told = json!({ "still_running": running });
-    if own {
-        return CallToolResult::structured(told);
-    }
     let text = format!("Still running: {} Its id is {}.", running.next, running.id);
-    let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+    let content = vec![ContentBlock::text(text)];
+    let mut result = if own {
+        CallToolResult::success(content)
+    } else {
+        CallToolResult::error(content)
+    };
     result.structured_content = Some(told);
     result
 }

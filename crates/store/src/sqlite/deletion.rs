@@ -2,9 +2,14 @@
 //! contents.
 //!
 //! A record without a session belongs to one if its arguments or its answer name the session or
-//! something in it: a search that found it, or a failed call of one of its graphs.
+//! something in it: a search that found it, or a failed call of one of its graphs. The answers of a
+//! chain show what its reasoning steps returned as a text, in which the session is named.
+//!
+//! A record that is written after the deletion, because its call was still running, is written
+//! without texts.
 
-use deliberate_core::{RunId, SessionId};
+use deliberate_core::{Invocation, RunId, SessionId};
+use serde_json::Value;
 
 use super::apply::SqlStatement;
 
@@ -62,14 +67,15 @@ pub(super) fn delete_session(id: &SessionId) -> SqlStatement<'_> {
          UPDATE invocations SET input = '{}', output = NULL, error = NULL WHERE session_id = $1; ",
         session_ids!(),
         "UPDATE invocations SET input = '{}', output = NULL, error = NULL \
-         WHERE session_id IS NULL AND tool_name >= 'reasoning_' AND tool_name < 'reasoning`' \
-         AND ",
+         WHERE session_id IS NULL AND (tool_name = 'prompt_engine' \
+         AND (instr(input, $1) > 0 OR instr(output, $1) > 0) \
+         OR tool_name >= 'reasoning_' AND tool_name < 'reasoning`' AND ",
         names_one_of!(
             "input",
             "output",
             "SELECT id FROM own UNION ALL SELECT id FROM calls"
         ),
-        "; ",
+        "); ",
         session_ids!(),
         "DELETE FROM suspensions WHERE id IN (SELECT id FROM calls); \
          DELETE FROM sessions WHERE id = $1"
@@ -87,4 +93,36 @@ pub(super) fn delete_run(id: &RunId) -> SqlStatement<'_> {
         "; DELETE FROM chain_runs WHERE id = $1",
     ))
     .bind(id.as_str())
+}
+
+/// Returns the sessions that a record of a reasoning tool belongs to or shows, as a JSON array. If
+/// one of them does not exist, it was deleted while the call was running. In the arguments of other
+/// tools, `session_id` may name something else.
+pub(super) fn sessions_in_record(record: &Invocation) -> String {
+    let mut sessions = Vec::new();
+    if record.tool_name.starts_with("reasoning_") {
+        sessions.extend(record.session_id.as_ref().map(SessionId::as_str));
+        if let Some(output) = &record.output {
+            collect_sessions(output, &mut sessions);
+        }
+    }
+    Value::from(sessions).to_string()
+}
+
+fn collect_sessions<'v>(value: &'v Value, sessions: &mut Vec<&'v str>) {
+    match value {
+        Value::Object(fields) => {
+            let session = fields.get("session_id").and_then(Value::as_str);
+            sessions.extend(session);
+            for field in fields.values() {
+                collect_sessions(field, sessions);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                collect_sessions(item, sessions);
+            }
+        }
+        _ => {}
+    }
 }

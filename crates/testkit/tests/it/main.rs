@@ -8,5 +8,6 @@
 
 mod architecture;
 mod echo_baseline;
+mod lockfile;
 mod mock_mcp_server;
 mod source_rules;

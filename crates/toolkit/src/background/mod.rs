@@ -25,7 +25,8 @@ pub(crate) use lease::lease_expiry;
 pub(crate) use running::{BackgroundCalls, RunningGuard, StatusText};
 
 use crate::{
-    CallOutcome, CallerContext, ForegroundWait, RESUME_TOOL, Registry, ToolError, UpstreamError,
+    CallOutcome, CallerContext, ForegroundWait, LargeIntegerForm, RESUME_TOOL, Registry, ToolError,
+    UpstreamError,
 };
 use running::RunningBackgroundCall;
 
@@ -222,10 +223,11 @@ impl Registry {
 
     fn to_suspended_call(&self, work: &ResumeState, until: Timestamp) -> SuspendedCall {
         let fresh = || SuspensionId::from(self.deps.ids.new_id());
+        let (arguments, form) = (work.arguments.clone(), LargeIntegerForm::Rounded);
         SuspendedCall {
             id: work.suspended_id.clone().unwrap_or_else(fresh),
             tool_name: work.tool.to_owned(),
-            arguments: work.arguments.clone(),
+            arguments: self.tools.without_integer_marks(arguments, form),
             journal: work.journal.clone(),
             asks: json!([]),
             created_at: work.started_at,

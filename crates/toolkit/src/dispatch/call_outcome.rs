@@ -2,7 +2,7 @@
 
 use deliberate_llm::{ChatMessage, ModelRequest};
 use serde::{Serialize, Serializer, ser::SerializeMap};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::compact_prompts::CompactPrompts;
 
@@ -16,7 +16,7 @@ pub enum CallOutcome {
 }
 
 /// The prompts that the client's model has to answer before a suspended call can continue. They are
-/// serialized without what all of them share, which stands once before them.
+/// serialized without what the first of them share, which stands once before them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NeedsReply {
     /// The id of the suspended call.
@@ -28,7 +28,7 @@ pub struct NeedsReply {
 }
 
 impl NeedsReply {
-    /// Returns the prompts without what all of them share.
+    /// Returns the prompts without what the first of them share.
     pub fn compact(&self) -> CompactPrompts {
         CompactPrompts::new(&self.asks)
     }
@@ -37,16 +37,6 @@ impl NeedsReply {
 impl Serialize for NeedsReply {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let CompactPrompts { shared, asks } = self.compact();
-        let asks: Vec<Value> = asks
-            .iter()
-            .map(|ask| {
-                let mut shown = json!(ask);
-                if let Some(fields) = shown.as_object_mut().filter(|_| shared.is_some()) {
-                    fields.shift_remove("system");
-                }
-                shown
-            })
-            .collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &self.id)?;
         if let Some(system) = shared {
@@ -63,7 +53,8 @@ impl Serialize for NeedsReply {
 pub struct ClientPrompt {
     /// The key of the model request.
     pub key: String,
-    /// The system prompt.
+    /// The system prompt; empty if it stands before several prompts that share it.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub system: String,
     /// The conversation.
     pub messages: Vec<ChatMessage>,

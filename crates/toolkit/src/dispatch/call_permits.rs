@@ -1,4 +1,4 @@
-//! The permits of running calls: a lane for tools that only read, another for all others, and
+//! The permits of running calls: a lane for calls that only read, another for all others, and
 //! permits for model requests. Reads never wait behind calls that ask a model, and no principal's
 //! calls take all the permits.
 
@@ -11,9 +11,9 @@ use crate::{CallLimits, Principal, ToolError, registry::RegisteredTool};
 
 /// The permits that all calls share.
 pub(crate) struct CallPermits {
-    /// For tools that only read what is here and ask no model.
+    /// For calls that only read what is here and ask no model.
     reads: Arc<FairPermits>,
-    /// For all other tools.
+    /// For all other calls.
     work: Arc<FairPermits>,
     /// For calls that wait for one of these.
     waiting: Arc<FairPermits>,
@@ -43,17 +43,15 @@ impl CallPermits {
         (running, self.waiting.in_use())
     }
 
-    /// Acquires the permits of a call, or fails if too many calls wait already.
+    /// Acquires the permits of a call, or fails if too many calls wait already. A call that only
+    /// reads what is here has the lane of reads.
     pub(crate) async fn acquire(
         &self,
         tool: &RegisteredTool,
+        is_read: bool,
         principal: &Principal,
     ) -> Result<CallPermit, ToolError> {
-        let lane = if tool.meta.is_local_read() {
-            &self.reads
-        } else {
-            &self.work
-        };
+        let lane = if is_read { &self.reads } else { &self.work };
         Ok(CallPermit {
             _own: match &tool.permits {
                 Some(own) => Some(self.acquire_from(own, principal).await?),

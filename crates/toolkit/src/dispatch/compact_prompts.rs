@@ -1,5 +1,5 @@
-//! Several prompts of one call without what all of them share: the system prompt, the problem and the
-//! instruction how to reply.
+//! Several prompts of one call without what most of them share: the system prompt, the problem and
+//! the instruction how to reply.
 
 use deliberate_llm::{ChatMessage, ChatRole};
 
@@ -8,33 +8,33 @@ use crate::ClientPrompt;
 /// The blank line between two paragraphs.
 const GAP: &str = "\n\n";
 
-/// Prompts, with what all of them share apart.
+/// Prompts, with what the first of them share apart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactPrompts {
-    /// The system prompt of all prompts, with the paragraphs that all of them begin and end with;
-    /// `None` if there is only one prompt, or if the system prompts differ.
+    /// The system prompt of the prompts that share it, with the paragraphs that all of these begin and
+    /// end with; `None` if the first two prompts share none.
     pub shared: Option<String>,
-    /// The prompts without these paragraphs.
+    /// The prompts. Those that share a system prompt have an empty one, and not these paragraphs.
     pub asks: Vec<ClientPrompt>,
 }
 
 impl CompactPrompts {
     pub(super) fn new(asks: &[ClientPrompt]) -> Self {
-        let whole = |shared| Self {
-            shared,
+        let whole = || Self {
+            shared: None,
             asks: asks.to_vec(),
         };
-        let Some((first, others)) = asks.split_first().filter(|(_, others)| !others.is_empty())
-        else {
-            return whole(None);
+        let Some(first) = asks.first() else {
+            return whole();
         };
-        if others.iter().any(|other| other.system != first.system) {
-            return whole(None);
+        let alike = asks.iter().take_while(|ask| ask.system == first.system);
+        let (alike, others) = asks.split_at(alike.count());
+        if alike.len() < 2 {
+            return whole();
         }
-        let texts: Option<Vec<Vec<&str>>> = asks.iter().map(paragraphs).collect();
-        let Some((start, end)) = texts.as_deref().and_then(common_paragraphs) else {
-            return whole(Some(first.system.clone()));
-        };
+        let texts: Option<Vec<Vec<&str>>> = alike.iter().map(paragraphs).collect();
+        let common = texts.as_deref().and_then(common_paragraphs);
+        let (start, end) = common.unwrap_or_default();
         let parts = [
             first.system.trim_end().to_owned(),
             start.join(GAP),
@@ -42,17 +42,22 @@ impl CompactPrompts {
         ];
         let parts = parts.into_iter().filter(|part| !part.is_empty());
         let shared = parts.collect::<Vec<String>>().join(GAP);
-        let own = texts.into_iter().flatten().zip(asks).map(|(text, ask)| {
+        let own = alike.iter().map(|ask| {
+            let text = paragraphs(ask).unwrap_or_default();
             let own = text.get(start.len()..text.len() - end.len());
+            let messages = match own {
+                Some(own) if start.len() + end.len() > 0 => vec![ChatMessage::user(own.join(GAP))],
+                _ => ask.messages.clone(),
+            };
             ClientPrompt {
-                messages: vec![ChatMessage::user(own.unwrap_or_default().join(GAP))],
+                messages,
+                system: String::new(),
                 ..ask.clone()
             }
         });
-        let asks = own.collect();
         Self {
             shared: Some(shared),
-            asks,
+            asks: own.chain(others.iter().cloned()).collect(),
         }
     }
 }
@@ -179,6 +184,27 @@ mod tests {
         let sent = json!(needs).to_string();
         assert_eq!(sent.matches("The problem").count(), 1, "{sent}");
         assert_eq!(sent.matches("Reply in JSON").count(), 1, "{sent}");
+    }
+
+    #[test]
+    fn a_prompt_with_instructions_of_its_own_stays_whole() {
+        let problem = "The problem:\n<given-7f3a2c>\na\n</given-7f3a2c>";
+        let ask = |system: &str, own: &str| prompt(system, &format!("{problem}\n\n{own}"));
+        let last = ask("Merge.", "Merge them.");
+        let asks = [ask("Look.", "Side 1"), ask("Look.", "Side 2"), last.clone()];
+        let compact = CompactPrompts::new(&asks);
+        assert_eq!(compact.shared.unwrap(), format!("Look.\n\n{problem}"));
+        assert_eq!(compact.asks[1].messages, [ChatMessage::user("Side 2")]);
+        assert_eq!(compact.asks[2], last);
+        let needs = NeedsReply {
+            id: "i".to_owned(),
+            asks: asks.to_vec(),
+            next: "Go on.".to_owned(),
+        };
+        let sent = json!(needs);
+        assert_eq!(sent["asks"][0].get("system"), None);
+        assert_eq!(sent["asks"][2]["system"], "Merge.");
+        assert_eq!(CompactPrompts::new(&asks[1..]).shared, None);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use deliberate_core::{
     Change, Invocation, InvocationId, ModelUsage, SessionId, Timestamp, truncate_chars,
     truncate_json,
 };
-use deliberate_store::Store;
-use serde_json::{Value, json};
+use deliberate_store::{Store, StoreError};
+use serde_json::{Map, Value, json};
 use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Span;
 
 use crate::{
-    CallEvent, CallInfo, Principal, RAW_RESULT, Registry, ToolError,
+    CallEvent, CallInfo, LargeIntegerForm, Principal, RAW_RESULT, Registry, ToolError,
     event::CallListeners,
     external_tools::upstream_failure,
     tool_context::{nested_call::render_external_text, usage::UsageTally},
@@ -100,6 +100,19 @@ impl CallStart {
         });
     }
 
+    /// Replaces the short references in the recorded arguments, so that the deletion of what they
+    /// mean finds the record. The other arguments stay as they were sent.
+    pub(crate) fn set_references(&mut self, references: Map<String, Value>) {
+        let Some(fields) = self.input.as_object_mut() else {
+            return;
+        };
+        for (name, value) in references {
+            if let Some(field) = fields.get_mut(&name) {
+                *field = value;
+            }
+        }
+    }
+
     /// Returns the tool's name for logs: for a call of an external tool, the name of that.
     fn logged_tool(&self) -> &str {
         self.external_tool.as_deref().unwrap_or(self.tool)
@@ -145,12 +158,14 @@ impl InvocationWriter {
         }
     }
 
-    /// Writes the changes at once. The caller waits for a moment only: a database that is stuck or
-    /// still being opened writes them later.
-    async fn write_now(&self, store: &Arc<dyn Store>, changes: Vec<Change>) {
-        let store = store.clone();
+    /// Runs the write at once. The caller waits for a moment only: a database that is stuck or still
+    /// being opened writes later.
+    async fn write_now(
+        &self,
+        write: impl Future<Output = Result<(), StoreError>> + Send + 'static,
+    ) {
         let written = self.failures.spawn(async move {
-            if let Err(error) = store.commit(changes).await {
+            if let Err(error) = write.await {
                 tracing::warn!(%error, "a failed call could not be logged");
             }
         });
@@ -254,12 +269,18 @@ impl Registry {
             principal: principal.clone(),
             tool,
             external_tool: self.tools.logged_external_name(tool, arguments),
-            input: truncate_json(arguments.clone(), self.deps.limits.record_bytes),
+            input: self.recorded_input(arguments),
             started_at: self.deps.clock.now(),
             instant: Instant::now(),
         };
         self.listeners.emit(CallEvent::Started(&begun.call_info()));
         begun
+    }
+
+    /// Returns a value with the digits of large integers, for a record.
+    fn with_digits(&self, value: Value) -> Value {
+        let tools = &self.tools;
+        tools.without_integer_marks(value, LargeIntegerForm::Digits)
     }
 
     /// Returns the number of calls that wait, run or are being committed.
@@ -284,10 +305,28 @@ impl Registry {
             "a call failed"
         );
         start.end(Some(error.code()), &tally.usage);
-        let record = self.record(&start, tally, None, Err(error));
-        let mut changes = vec![Change::AddInvocation(record)];
-        changes.extend(change);
-        self.log.write_now(&self.deps.store, changes).await;
+        let tool = start.tool;
+        let mut record = self.record(&start, tally, None, Err(error));
+        let (tools, store) = (self.tools.clone(), self.deps.store.clone());
+        let write = async move {
+            // The arguments of a rejected call still have short references. Those that mean nothing
+            // stay as they are.
+            let input = record.input.clone();
+            if let Ok(resolved) = tools.resolve_references(tool, input, store.as_ref()).await {
+                record.session_id = named_session(&resolved);
+                record.input = resolved;
+            }
+            let mut changes = vec![Change::AddInvocation(record)];
+            changes.extend(change);
+            store.commit(changes).await
+        };
+        self.log.write_now(write).await;
+    }
+
+    /// Returns the arguments of a call as its record has them.
+    fn recorded_input(&self, arguments: &Value) -> Value {
+        let arguments = self.with_digits(arguments.clone());
+        truncate_json(arguments, self.deps.limits.record_bytes)
     }
 
     pub(crate) fn record(
@@ -297,15 +336,8 @@ impl Registry {
         session: Option<SessionId>,
         outcome: Result<Value, &ToolError>,
     ) -> Invocation {
-        let named = || {
-            start
-                .input
-                .get("session_id")
-                .and_then(Value::as_str)
-                .map(SessionId::from)
-        };
         let (output, error) = match outcome {
-            Ok(output) => (Some(output), None),
+            Ok(output) => (Some(self.with_digits(output)), None),
             Err(error) => {
                 let said = error.unusable_answer();
                 (
@@ -325,7 +357,7 @@ impl Registry {
         let (error_code, error) = failure.unzip();
         Invocation {
             id: InvocationId::from(self.deps.ids.new_id()),
-            session_id: session.or_else(named),
+            session_id: session.or_else(|| named_session(&start.input)),
             tool_name: start.logged_tool().to_owned(),
             principal: start.principal.owner(),
             input: start.input.clone(),
@@ -339,6 +371,12 @@ impl Registry {
             created_at: start.started_at,
         }
     }
+}
+
+/// Returns the session that arguments name.
+fn named_session(arguments: &Value) -> Option<SessionId> {
+    let id = arguments.get("session_id").and_then(Value::as_str);
+    id.map(SessionId::from)
 }
 
 fn elapsed_ms(since: Instant) -> u64 {

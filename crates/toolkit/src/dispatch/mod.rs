@@ -16,18 +16,18 @@ use deliberate_core::{Change, ModelUsage, SessionId, SuspendedCall, SuspensionId
 use deliberate_llm::ModelError;
 use deliberate_store::StoreError;
 use futures::FutureExt;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span, field::Empty};
 
 use super::{
     background::{self, CallHandle, StoredCall},
     external_tools::{ResolvedCall, upstream_failure},
-    tool_context::{Journal, session_memory::begun_sessions, usage::UsageTally},
+    tool_context::{Journal, usage::UsageTally},
 };
 use crate::{
-    CALL_SPAN, CallEvent, CallOutcome, CallerContext, ErrorCode, Principal, Registry,
-    ResourceChange, ToolContext, ToolError, ToolOutput, TraceContext, compute,
+    CALL_SPAN, CallEvent, CallOutcome, CallerContext, ErrorCode, LargeIntegerForm, Principal,
+    Registry, ResourceChange, ToolContext, ToolError, ToolOutput, TraceContext, compute,
     registry::{RegisteredTool, ToolAction},
     tool::{AnyTool, StepOutput},
 };
@@ -90,8 +90,9 @@ impl Registry {
         hold: &CallHandle,
     ) -> Result<CallOutcome, ToolError> {
         let entry = called.entry;
-        let begun = self.start_call(entry.meta.name, &called.arguments, &caller.principal);
+        let mut begun = self.start_call(entry.meta.name, &called.arguments, &caller.principal);
         let limit = self.time_limit(entry, &called.arguments, begun.instant);
+        let target = self.tools.call_target(entry.meta.name, &called.arguments);
         let prepared = self.run_guarded(entry, limit, async {
             called.check_allowed(&begun.principal)?;
             self.prepare(entry, called.arguments, &begun.principal, hold)
@@ -104,12 +105,19 @@ impl Registry {
             () = send_waiting_heartbeats(&caller) => Err(ToolError::Internal),
         };
         match prepared {
-            Ok(PreparedCall::Run(run)) => self.run(*run, begun, caller, hold).await,
+            Ok(PreparedCall::Run(run, references)) => {
+                begun.set_references(references);
+                self.run(*run, begun, caller, hold).await
+            }
             Ok(PreparedCall::Ended(answer)) => {
                 begun.end(None, &ModelUsage::default());
                 Ok(answer)
             }
             Err(error) => {
+                if let Some(target) = target {
+                    let elapsed = begun.instant.elapsed();
+                    target.audit_refusal(&begun.principal, entry.meta.name, elapsed, &error);
+                }
                 self.record_failure(begun, &error, UsageTally::default(), None)
                     .await;
                 Err(error)
@@ -126,16 +134,24 @@ impl Registry {
         hold: &CallHandle,
     ) -> Result<PreparedCall<'a>, ToolError> {
         let store = self.deps.store.as_ref();
-        let arguments = self.tools.check_arguments(entry, arguments, store).await?;
+        let checked = entry.check(arguments)?;
+        let resolve = self
+            .tools
+            .resolve_references(entry.meta.name, checked.clone(), store);
+        let arguments = resolve.await?;
         match &entry.action {
-            ToolAction::Run(tool) => Ok(PreparedCall::Run(Box::new(ToolRun {
-                entry,
-                tool: tool.as_ref(),
-                arguments,
-                journal: None,
-                suspended: None,
-                called_with: None,
-            }))),
+            ToolAction::Run(tool) => {
+                let references = changed_fields(&checked, &arguments);
+                let run = ToolRun {
+                    entry,
+                    tool: tool.as_ref(),
+                    arguments,
+                    journal: None,
+                    suspended: None,
+                    called_with: None,
+                };
+                Ok(PreparedCall::Run(Box::new(run), references))
+            }
             ToolAction::Resume => match self.prepare_resume(arguments, principal, hold).await? {
                 Resumption::Ended(output) => Ok(PreparedCall::Ended(CallOutcome::Done(output))),
                 Resumption::Continue { suspended, journal } => {
@@ -145,14 +161,15 @@ impl Registry {
                         return Err(ToolError::Internal);
                     };
                     let called_with = suspended.journal.get("called_with").cloned();
-                    Ok(PreparedCall::Run(Box::new(ToolRun {
+                    let run = ToolRun {
                         entry,
                         tool: tool.as_ref(),
                         arguments: suspended.arguments.clone(),
                         journal,
                         suspended: Some(suspended),
                         called_with,
-                    })))
+                    };
+                    Ok(PreparedCall::Run(Box::new(run), Map::new()))
                 }
             },
         }
@@ -205,7 +222,14 @@ impl Registry {
         run: &ToolRun<'_>,
         call: &ToolContext,
     ) -> Result<StepOutput, ToolError> {
-        let _permits = self.permits.acquire(run.entry, call.principal()).await?;
+        let is_read = run.entry.is_local_read(&run.arguments);
+        let permits = self.permits.acquire(run.entry, is_read, call.principal());
+        let tool = run.entry.meta.name;
+        let _permits = permits.await.inspect_err(|error| {
+            if let Some(target) = self.tools.call_target(tool, &run.arguments) {
+                target.audit_refusal(call.principal(), tool, Duration::ZERO, error);
+            }
+        })?;
         compute::with_call_limits(call, run.tool.run(run.arguments.clone(), call)).await
     }
 
@@ -235,10 +259,14 @@ impl Registry {
                     bill.add_cut_note(&mut outcome.output);
                 }
                 let mut changes = outcome.changes;
-                changes.extend(earlier.as_ref().map(|kept| Change::EndSuspension {
-                    id: kept.id.clone(),
-                    outcome: outcome.output.clone(),
-                    failed: false,
+                changes.extend(earlier.as_ref().map(|kept| {
+                    let output = outcome.output.clone();
+                    let form = LargeIntegerForm::Rounded;
+                    Change::EndSuspension {
+                        id: kept.id.clone(),
+                        outcome: self.tools.without_integer_marks(output, form),
+                        failed: false,
+                    }
                 }));
                 (CallOutcome::Done(outcome.output), outcome.session, changes)
             }
@@ -262,22 +290,27 @@ impl Registry {
         };
         let code = upstream_failure(&output).map(ErrorCode::as_str);
         let touched = self.resource_changes(&changes, session.as_ref());
-        let begun = begun_sessions(&changes);
+        let known = call.sessions_known_after(session.as_ref(), &changes).await;
         let record = self.record(start, bill.clone(), session, Ok(output));
         if changes.is_empty() {
             self.log.enqueue(&self.deps.store, record);
             start.end(code, &bill.usage);
-            call.remember_sessions(&answer, begun);
+            call.remember_sessions(&answer, known);
             return Ok(answer);
         }
-        changes.push(Change::AddInvocation(record));
+        // A deletion removes the texts of the records that it finds, also those of its own call.
+        let is_deletion =
+            |change: &Change| matches!(change, Change::DeleteSession(_) | Change::DeleteRun(_));
+        let position = changes.iter().position(is_deletion);
+        let position = position.unwrap_or(changes.len());
+        changes.insert(position, Change::AddInvocation(record));
         match (self.deps.store.commit(changes).await, earlier) {
             (Ok(()), _) => {
                 if !touched.is_empty() {
                     self.listeners.emit(CallEvent::ResourcesChanged(&touched));
                 }
                 start.end(code, &bill.usage);
-                call.remember_sessions(&answer, begun);
+                call.remember_sessions(&answer, known);
                 Ok(answer)
             }
             // Another worker ended the same call first, and its answer counts.
@@ -352,9 +385,19 @@ impl CallFailure {
 }
 
 enum PreparedCall<'a> {
-    Run(Box<ToolRun<'a>>),
+    /// The run, and the arguments in which short references were replaced.
+    Run(Box<ToolRun<'a>>, Map<String, Value>),
     /// A suspended or background call that had already ended; its answer is returned again.
     Ended(CallOutcome),
+}
+
+/// Returns the fields of `after` that differ from those of `before`.
+fn changed_fields(before: &Value, after: &Value) -> Map<String, Value> {
+    let fields = after.as_object().into_iter().flatten();
+    fields
+        .filter(|(name, value)| before.get(name.as_str()) != Some(value))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// Creates the span of a call. It costs nothing unless traces are collected, and has no content.

@@ -13,6 +13,13 @@ use crate::{ArgumentIssue, ToolError};
 /// The most issues that are reported. A caller with more mistakes is helped by the first ones.
 const MAX_ISSUES: usize = 8;
 
+/// The most values in arguments of which every issue is looked for. The library builds an error for
+/// each violation before the first one can be read, so this bounds memory.
+const MAX_VALUES_WITH_ALL_ISSUES: usize = 10_000;
+
+/// The keywords whose single error contains those of several schemas.
+const ALTERNATIVES: [&str; 3] = ["anyOf", "oneOf", "contains"];
+
 /// The largest fraction whose neighbors are whole numbers, 2^53. Beyond it a number may be rounded.
 const MAX_EXACT_WHOLE: f64 = 9_007_199_254_740_992.0;
 
@@ -20,6 +27,7 @@ const MAX_EXACT_WHOLE: f64 = 9_007_199_254_740_992.0;
 pub(crate) struct ArgumentChecker {
     schema: Value,
     validator: Validator,
+    has_alternatives: bool,
 }
 
 impl ArgumentChecker {
@@ -31,24 +39,28 @@ impl ArgumentChecker {
         Ok(Self {
             schema: schema.clone(),
             validator,
+            has_alternatives: has_alternatives(schema),
         })
     }
 
-    /// Returns the corrected arguments, or every rule that they violate.
+    /// Returns the corrected arguments, or every rule that they violate; of arguments with very many
+    /// values, the first one.
     pub(crate) fn check(&self, arguments: Value) -> Result<Value, ToolError> {
         let arguments = match arguments {
             Value::Null => Value::Object(Map::new()),
             arguments => normalize(arguments, &self.schema),
         };
-        let mut issues: Vec<ArgumentIssue> = self
-            .validator
-            .iter_errors(&arguments)
-            .flat_map(|error| self.explain(&error))
-            .take(MAX_ISSUES + 1)
-            .collect();
-        if issues.is_empty() {
+        // Valid arguments are the common case, and faster to recognize.
+        if self.validator.is_valid(&arguments) {
             return Ok(arguments);
         }
+        let mut issues = if has_more_values(&arguments, MAX_VALUES_WITH_ALL_ISSUES) {
+            self.first_issues(&arguments)
+        } else {
+            let errors = self.validator.iter_errors(&arguments);
+            let issues = errors.flat_map(|error| self.explain(&error));
+            issues.take(MAX_ISSUES + 1).collect()
+        };
         if issues.len() > MAX_ISSUES {
             issues.truncate(MAX_ISSUES);
             issues.push(ArgumentIssue::new(
@@ -57,6 +69,26 @@ impl ArgumentChecker {
             ));
         }
         Err(ToolError::Invalid(issues))
+    }
+
+    /// Returns the issues of the first violation only.
+    fn first_issues(&self, arguments: &Value) -> Vec<ArgumentIssue> {
+        // The error of an alternative contains every violation of each alternative.
+        let violation = if self.has_alternatives {
+            None
+        } else {
+            self.validator.validate(arguments).err()
+        };
+        let Some(violation) = violation else {
+            let rule = "do not match the tool's schema, and are too many to say where; send fewer";
+            return vec![ArgumentIssue::new("arguments", rule)];
+        };
+        let mut issues = self.explain(&violation);
+        issues.push(ArgumentIssue::new(
+            "arguments",
+            "are too many to look for further issues; send fewer",
+        ));
+        issues
     }
 
     fn explain(&self, error: &ValidationError<'_>) -> Vec<ArgumentIssue> {
@@ -116,6 +148,35 @@ impl ArgumentChecker {
             .map(|properties| properties.keys().cloned().collect())
             .unwrap_or_default()
     }
+}
+
+/// Tells whether a schema has alternatives, at any depth.
+fn has_alternatives(schema: &Value) -> bool {
+    match schema {
+        Value::Array(items) => items.iter().any(has_alternatives),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, inner)| ALTERNATIVES.contains(&name.as_str()) || has_alternatives(inner)),
+        _ => false,
+    }
+}
+
+/// Tells whether a value contains more than so many values, itself included.
+fn has_more_values(value: &Value, most: usize) -> bool {
+    let mut count = 0_usize;
+    let mut todo = vec![value];
+    while let Some(value) = todo.pop() {
+        count += 1;
+        match value {
+            Value::Array(items) => todo.extend(items),
+            Value::Object(fields) => todo.extend(fields.values()),
+            _ => {}
+        }
+        if count + todo.len() > most {
+            return true;
+        }
+    }
+    false
 }
 
 /// Describes the violated rule.
@@ -222,5 +283,29 @@ fn is_type(value: &Value, kind: &str) -> bool {
         "array" => value.is_array(),
         "object" => value.is_object(),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn large_arguments_of_alternatives_are_refused_without_collecting_their_errors() {
+        let list = json!({ "type": "array", "items": { "type": "string" } });
+        let schema = json!({
+            "type": "object",
+            "properties": { "hints": { "anyOf": [list, { "type": "boolean" }] } },
+        });
+        let checker = ArgumentChecker::new(&schema).unwrap();
+        let check = |count: usize| checker.check(json!({ "hints": vec![1; count] }));
+        let small = check(10).unwrap_err().to_string();
+        assert!(small.starts_with("hints: "), "{small}");
+        let large = check(1_000_000).unwrap_err().to_string();
+        assert!(large.contains("too many to say where"), "{large}");
+        let valid = json!({ "hints": vec!["x"; 100_000] });
+        assert!(checker.check(valid).is_ok());
     }
 }

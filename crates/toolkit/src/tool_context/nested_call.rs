@@ -4,10 +4,12 @@
 //! that both are committed together or not at all. The inner tool uses the same model, with request
 //! keys of its own.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::{
-    ErrorCode, RAW_RESULT, TEXT_FIELD, ToolContext, ToolError, ToolOutput,
+    ErrorCode, LargeIntegerForm, RAW_RESULT, TEXT_FIELD, ToolContext, ToolError, ToolOutput,
     external_tools::ResolvedCall, registry::ToolAction, tool::StepOutput,
 };
 
@@ -32,11 +34,21 @@ impl ToolContext {
         if !self.prefix.is_empty() || self.shared.env.tool == entry.meta.name {
             return Err(self.not_nestable_error(name));
         }
-        called.check_allowed(&self.shared.env.caller.principal)?;
-        let tools = &self.shared.env.tools;
-        let arguments = tools
-            .check_arguments(entry, called.arguments, self.store())
-            .await?;
+        let env = &self.shared.env;
+        let (tools, principal) = (&env.tools, &env.caller.principal);
+        let target = tools.call_target(entry.meta.name, &called.arguments);
+        let prepared = match called.check_allowed(principal) {
+            Ok(()) => {
+                let arguments = called.arguments;
+                tools.check_arguments(entry, arguments, self.store()).await
+            }
+            Err(error) => Err(error),
+        };
+        let arguments = prepared.inspect_err(|error| {
+            if let Some(target) = &target {
+                target.audit_refusal(principal, env.tool, Duration::ZERO, error);
+            }
+        })?;
         let inner = Self {
             shared: self.shared.clone(),
             prefix: format!("{key}/"),
@@ -46,8 +58,9 @@ impl ToolContext {
         if next.is_some() {
             return Err(self.would_suspend_error(name));
         }
+        let output = tools.without_integer_marks(outcome.output, LargeIntegerForm::Digits);
         Ok(ToolOutput {
-            output: unwrap_external_output(outcome.output)?,
+            output: unwrap_external_output(output)?,
             ..outcome
         })
     }

@@ -14,16 +14,15 @@ impl ToolContext {
     }
 
     /// Tells whether the model that will reply still sees the steps of this session: the client's own
-    /// model, in a connection in which the session was begun, read, or shown to it once. If not, the
-    /// prompt has to show them. The answer is the same when the call is run again.
+    /// model, in a connection in which the session was begun, read, or shown to it once, if no other
+    /// connection changed it since. If not, the prompt has to show them. The answer is the same when
+    /// the call is run again.
     pub async fn model_knows_session(&self, id: &SessionId) -> bool {
-        let Some(conversation) = &self.shared.env.caller.conversation else {
-            return false;
-        };
-        if !self.model_remembers().await {
+        if self.shared.env.caller.conversation.is_none() || !self.model_remembers().await {
             return false;
         }
-        let knows = self.memoize(&format!("knows/{id}"), conversation.contains(id));
+        let is_current = self.conversation_has_all_of(id).await;
+        let knows = self.memoize(&format!("knows/{id}"), is_current);
         if !knows {
             let sessions = self.shared.sessions_in_prompts.lock();
             let mut sessions = sessions.unwrap_or_else(PoisonError::into_inner);
@@ -32,17 +31,45 @@ impl ToolContext {
         knows
     }
 
-    /// Remembers that the answer of this call shows the caller the steps of a session.
-    pub fn show_session(&self, id: SessionId) {
-        if let Some(conversation) = &self.shared.env.caller.conversation {
-            conversation.insert(id);
+    /// Tells whether everything in this session stands in the conversation. A session that can't be
+    /// read is shown once more.
+    async fn conversation_has_all_of(&self, id: &SessionId) -> bool {
+        let Some(conversation) = &self.shared.env.caller.conversation else {
+            return false;
+        };
+        match self.store().session(id).await {
+            Ok(Some(session)) => conversation.is_current(id, session.updated_at),
+            _ => false,
         }
     }
 
-    /// Remembers the sessions that a call has begun, or whose steps its prompts show.
-    pub(crate) fn remember_sessions(&self, outcome: &CallOutcome, begun: Vec<SessionId>) {
+    /// Remembers that the answer of this call shows the caller the steps of a session.
+    pub fn show_session(&self, id: SessionId) {
+        if let Some(conversation) = &self.shared.env.caller.conversation {
+            conversation.insert(id, self.now());
+        }
+    }
+
+    /// Returns the sessions whose steps stand in the conversation once these changes are committed:
+    /// those that they begin, and the session of the call if all of it stands there already.
+    pub(crate) async fn sessions_known_after(
+        &self,
+        session: Option<&SessionId>,
+        changes: &[Change],
+    ) -> Vec<SessionId> {
+        let mut known = begun_sessions(changes);
+        if let Some(id) = session.filter(|id| !changes.is_empty() && !known.contains(id))
+            && self.conversation_has_all_of(id).await
+        {
+            known.push(id.clone());
+        }
+        known
+    }
+
+    /// Remembers the sessions that the caller knows after this call, or whose steps its prompts show.
+    pub(crate) fn remember_sessions(&self, outcome: &CallOutcome, known: Vec<SessionId>) {
         let shown = match outcome {
-            CallOutcome::Done(_) => begun,
+            CallOutcome::Done(_) => known,
             CallOutcome::NeedsReply(_) => {
                 let sessions = self.shared.sessions_in_prompts.lock();
                 sessions.unwrap_or_else(PoisonError::into_inner).clone()
@@ -55,7 +82,7 @@ impl ToolContext {
 }
 
 /// Returns the sessions that these changes begin.
-pub(crate) fn begun_sessions(changes: &[Change]) -> Vec<SessionId> {
+fn begun_sessions(changes: &[Change]) -> Vec<SessionId> {
     let begun = changes.iter().filter_map(|change| match change {
         Change::AddSession(session) => Some(session.id.clone()),
         _ => None,

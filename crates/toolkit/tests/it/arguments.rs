@@ -219,6 +219,29 @@ async fn a_huge_wrong_value_is_shown_short() {
 }
 
 #[tokio::test]
+async fn of_a_million_wrong_items_only_the_first_is_looked_at() {
+    let house = RegistryFixture::without_model();
+    let issues = async |tags: Vec<Value>| {
+        let error = house.call("echo", json!({ "content": "x", "tags": tags }));
+        match error.await.unwrap_err() {
+            ToolError::Invalid(issues) => issues,
+            error => panic!("{error:?}"),
+        }
+    };
+    let few = issues(vec![json!(1); 100]).await;
+    assert_eq!(few.len(), 9, "{few:?}");
+    let many = issues(vec![json!(1); 1_000_000]).await;
+    assert_eq!(many.len(), 2, "{many:?}");
+    assert!(many[0].field.starts_with("tags"), "{many:?}");
+    assert!(many[1].rule.contains("send fewer"), "{many:?}");
+    // One wrong value among very many is found.
+    let mut tags = vec![json!("x"); 20_000];
+    tags[9_999] = json!(1);
+    let one = issues(tags).await;
+    assert!(one[0].field.starts_with("tags"), "{one:?}");
+}
+
+#[tokio::test]
 async fn a_record_keeps_only_so_much_of_arguments_and_answer() {
     let bounds = CallLimits {
         record_bytes: 1_000,

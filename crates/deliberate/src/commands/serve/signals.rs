@@ -5,6 +5,10 @@ use std::{io, time::Duration};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+/// How long the end of the process waits for its last log message.
+#[cfg(unix)]
+const LAST_LOG_GRACE: Duration = Duration::from_millis(200);
+
 /// Cancels `shutdown` at the first SIGTERM or Ctrl-C. The second one ends the process, and so does
 /// the time limit of the shutdown. A thread of its own does this, so that no call can hold it up.
 /// Each SIGHUP is passed on, unless it means that the terminal was closed, which stops the server.
@@ -47,10 +51,12 @@ pub(super) fn listen(
             }
         };
         signaled().await;
-        tracing::info!("stopping; waiting for running calls");
         shutdown.cancel();
+        log_apart(|| tracing::info!("stopping; waiting for running calls"));
         if tokio::time::timeout(limit, signaled()).await.is_err() {
-            tracing::error!("a call can't be stopped; ending the process");
+            let logged =
+                log_apart(|| tracing::error!("a call can't be stopped; ending the process"));
+            let _ = logged.recv_timeout(LAST_LOG_GRACE);
         }
         exit_immediately(130);
     };
@@ -72,6 +78,21 @@ pub(super) fn listen(
         }
     });
     Ok(mpsc::channel(1).1)
+}
+
+/// Logs on another thread, because standard error may be a pipe that nobody reads, and then a message
+/// waits forever. The receiver ends when the message is written.
+#[cfg(unix)]
+fn log_apart(log: fn()) -> std::sync::mpsc::Receiver<()> {
+    let (guard, written) = std::sync::mpsc::channel();
+    // Without a thread there is no message.
+    let _ = std::thread::Builder::new()
+        .name("signal-log".to_owned())
+        .spawn(move || {
+            log();
+            drop(guard);
+        });
+    written
 }
 
 /// Ends the process without waiting for its threads. Committed data is safe.
@@ -96,18 +117,32 @@ mod tests {
     use super::*;
 
     const CHILD_VARIABLE: &str = "DELIBERATE_TEST_SIGNALS";
-    const TEST_NAME: &str = "commands::serve::signals::tests::the_second_signal_ends_a_process_whose_runtime_is_blocked";
     const PATIENCE: Duration = Duration::from_secs(30);
 
+    /// A log that nobody reads: no message is ever written.
+    struct BlockedLog;
+
+    impl io::Write for BlockedLog {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            loop {
+                std::thread::park();
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     /// Listens, and blocks the only thread of the runtime until the process ends.
-    fn block_runtime(ready: &str) {
+    fn block_runtime(ready: &str, limit: Duration) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
         runtime.block_on(async {
             let shutdown = CancellationToken::new();
-            let _hangups = listen(shutdown.clone(), Duration::from_hours(1)).unwrap();
+            let _hangups = listen(shutdown.clone(), limit).unwrap();
             std::fs::write(ready, "").unwrap();
             let started = Instant::now();
             while !shutdown.is_cancelled() && started.elapsed() < PATIENCE {
@@ -132,28 +167,61 @@ mod tests {
         assert!(sent.unwrap().success());
     }
 
-    #[test]
-    fn the_second_signal_ends_a_process_whose_runtime_is_blocked() {
-        if let Ok(ready) = std::env::var(CHILD_VARIABLE) {
-            return block_runtime(&ready);
-        }
+    /// Runs the test of that name in a child process, and sends it a signal that it must notice.
+    fn start_and_terminate(test: &str) -> Child {
         let folder = tempfile::tempdir().unwrap();
         let ready = folder.path().join("ready");
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", TEST_NAME])
+        let name = format!("commands::serve::signals::tests::{test}");
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &name])
             .env(CHILD_VARIABLE, &ready)
             .spawn()
             .unwrap();
         wait_until(|| ready.exists());
         terminate(&child);
         wait_until(|| !ready.exists());
-        assert!(child.try_wait().unwrap().is_none(), "the first one waits");
-        terminate(&child);
+        child
+    }
+
+    fn wait_for_exit(mut child: Child) {
         let mut status = None;
         wait_until(|| {
             status = child.try_wait().unwrap();
             status.is_some()
         });
         assert_eq!(status.and_then(|it| it.code()), Some(130));
+    }
+
+    #[test]
+    fn the_second_signal_ends_a_process_whose_runtime_is_blocked() {
+        if let Ok(ready) = std::env::var(CHILD_VARIABLE) {
+            return block_runtime(&ready, Duration::from_hours(1));
+        }
+        let mut child =
+            start_and_terminate("the_second_signal_ends_a_process_whose_runtime_is_blocked");
+        assert!(child.try_wait().unwrap().is_none(), "the first one waits");
+        terminate(&child);
+        wait_for_exit(child);
+    }
+
+    #[test]
+    fn signals_do_not_wait_for_a_log_that_nobody_reads() {
+        if let Ok(ready) = std::env::var(CHILD_VARIABLE) {
+            tracing_subscriber::fmt().with_writer(|| BlockedLog).init();
+            return block_runtime(&ready, Duration::from_hours(1));
+        }
+        let child = start_and_terminate("signals_do_not_wait_for_a_log_that_nobody_reads");
+        terminate(&child);
+        wait_for_exit(child);
+    }
+
+    #[test]
+    fn the_time_limit_does_not_wait_for_a_log_that_nobody_reads() {
+        if let Ok(ready) = std::env::var(CHILD_VARIABLE) {
+            tracing_subscriber::fmt().with_writer(|| BlockedLog).init();
+            return block_runtime(&ready, Duration::from_millis(500));
+        }
+        let child = start_and_terminate("the_time_limit_does_not_wait_for_a_log_that_nobody_reads");
+        wait_for_exit(child);
     }
 }

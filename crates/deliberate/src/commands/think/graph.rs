@@ -31,8 +31,8 @@ impl ScoredNode {
     }
 }
 
-/// Grows a graph from its root to a conclusion and returns the outputs of the tools, beginning with
-/// that of `reasoning_got_init`.
+/// Grows a graph from its root, or from the continuations that it begins with, to a conclusion, and
+/// returns the outputs of the tools, beginning with the one that made the graph.
 pub(super) async fn grow_graph(thinking: &mut Thinking<'_>, init: Value) -> anyhow::Result<Value> {
     let graph = GraphId::from(text(&init, "graph_id"));
     let mut growth = GraphGrowth {
@@ -41,10 +41,14 @@ pub(super) async fn grow_graph(thinking: &mut Thinking<'_>, init: Value) -> anyh
         scores: Vec::new(),
     };
     growth.draw().await?;
-    let arguments = json!({ "node_id": text(&init, "root_node_id"), "k": CONTINUATIONS });
-    let generated = growth
-        .call("continuing", "reasoning_got_generate", arguments)
-        .await?;
+    let generated = if init.get("continuations").is_some() {
+        init.clone()
+    } else {
+        let arguments = json!({ "node_id": text(&init, "root_node_id"), "k": CONTINUATIONS });
+        growth
+            .call("continuing", "reasoning_got_generate", arguments)
+            .await?
+    };
     let continuations = generated.get("continuations").and_then(Value::as_array);
     let ids: Vec<String> = continuations
         .into_iter()

@@ -155,7 +155,7 @@ impl Thinking<'_> {
     }
 
     /// Lets `reasoning_auto` choose and run a mode, and finishes what that mode only begins: a graph
-    /// has just its root then, and a question to be answered directly has no answer.
+    /// has its first nodes then, and a question to be answered directly has no answer.
     async fn think_auto(&mut self, question: &str) -> anyhow::Result<Value> {
         let mut arguments = self.question_arguments(question);
         arguments.insert("run".to_owned(), true.into());

@@ -69,7 +69,7 @@ fn print_tree(output: &Value, shell: &mut dyn Write) -> io::Result<()> {
     writeln!(shell, "★ {}", text(best, "name"))?;
     writeln!(shell, "{}\n", text(best, "content"))?;
     print_answer(&[best, output], shell)?;
-    let sure = percent_sentence("Confidence", best.get("confidence"));
+    let sure = percent_sentence("Confidence", output.get("confidence"));
     print_end(&sure, output, " --mode tree", shell)
 }
 

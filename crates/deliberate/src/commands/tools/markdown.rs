@@ -73,7 +73,10 @@ fn needs_reply_schema() -> Value {
         "type": "object",
         "properties": {
             "key": { "type": "string", "description": "Identifies the ask" },
-            "system": { "type": "string", "description": "The instructions" },
+            "system": {
+                "type": "string",
+                "description": "Its instructions; omitted if the shared ones hold",
+            },
             "messages": {
                 "type": "array",
                 "items": message,
@@ -81,14 +84,19 @@ fn needs_reply_schema() -> Value {
             },
             "schema": {
                 "type": "object",
-                "description": "JSON Schema of the reply, which is an object, or text that contains one",
+                "description": "JSON Schema of the reply, which is an object, or text that contains one; \
+                                omitted for text that ends with the fields that the instructions name",
             },
         },
-        "required": ["key", "system", "messages", "schema"],
+        "required": ["key", "messages"],
     });
     json!({
         "properties": {
             "id": { "type": "string", "description": "Identifies the call, for `reasoning_resume`" },
+            "system": {
+                "type": "string",
+                "description": "What several asks share: instructions and the problem; omitted if nothing",
+            },
             "asks": {
                 "type": "array",
                 "items": ask,
@@ -281,6 +289,8 @@ fn escape_cell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use deliberate_toolkit::{ClientPrompt, NeedsReply};
 
     use super::*;
@@ -370,23 +380,30 @@ mod tests {
     #[test]
     fn needs_reply_is_explained_as_it_is() {
         let message = serde_json::from_value(json!({ "role": "user", "text": "?" })).unwrap();
+        let first = ClientPrompt {
+            key: "think".to_owned(),
+            system: "Think.".to_owned(),
+            messages: vec![message],
+            schema: Value::Null,
+            max_tokens: 1,
+            temperature: 0.0,
+        };
+        let other = ClientPrompt {
+            system: "Judge.".to_owned(),
+            schema: json!({ "type": "object" }),
+            ..first.clone()
+        };
         let needs = NeedsReply {
             id: "1".to_owned(),
-            asks: vec![ClientPrompt {
-                key: "think".to_owned(),
-                system: String::new(),
-                messages: vec![message],
-                schema: json!({ "type": "object" }),
-                max_tokens: 1,
-                temperature: 0.0,
-            }],
+            asks: vec![first.clone(), first, other],
             next: String::new(),
         };
-        let mut expected = Vec::new();
-        collect_names("", &json!(needs), &mut expected);
+        let mut names = Vec::new();
+        collect_names("", &json!(needs), &mut names);
+        let expected: BTreeSet<String> = names.into_iter().collect();
         let mut rows = Vec::new();
         collect_rows("", &needs_reply_schema(), &mut rows);
-        let explained: Vec<String> = rows.into_iter().map(|row| row.name).collect();
+        let explained: BTreeSet<String> = rows.into_iter().map(|row| row.name).collect();
         assert_eq!(explained, expected);
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct PromptSettings {
     pub(crate) commands: Vec<String>,
     /// Script tools that prompts may run.
     pub(crate) scripts: Vec<String>,
+    /// Whether calls may write scripts into the workspace.
+    pub(crate) caller_scripts: bool,
     pub(crate) judge: JudgeSetting,
     /// Active methodology until it is switched.
     pub(crate) methodology: Option<String>,
@@ -85,6 +87,7 @@ impl PromptSettings {
             folders: PromptFolders::from_values(values),
             commands: values.texts("prompts.commands"),
             scripts: values.texts("prompts.scripts"),
+            caller_scripts: values.switch("prompts.caller_scripts"),
             judge: match values.choice("prompts.judge") {
                 "model" => JudgeSetting::Model,
                 _ => JudgeSetting::Client,

@@ -1,24 +1,34 @@
 //! Rejects plans that could never be completed, before any work is done.
 
-use deliberate_toolkit::{ErrorCode, ToolError};
+use deliberate_toolkit::{ErrorCode, ToolError, is_abandoned};
 
 use super::{Planner, StepScope};
 use crate::{
     chain::condition_names,
     engine::errors::engine_error,
     model::{ChainStep, Prompt},
+    template::{ExpressionError, TemplateRenderer},
 };
 
 impl Planner<'_, '_> {
     /// Rejects a condition that can never be decided.
-    pub(super) fn check_conditions(&self) -> Result<(), ToolError> {
-        let known = condition_names(&self.plan);
-        for question in &self.plan.questions {
-            let renderer = &self.context.engine.renderer;
-            let read = renderer.parse_condition(&question.text, &known);
-            read.map_err(|error| engine_error(ErrorCode::BadCondition, error.to_string(), None))?;
+    pub(super) async fn check_conditions(&self) -> Result<(), ToolError> {
+        let questions = &self.plan.questions;
+        if questions.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let texts: Vec<String> = questions.iter().map(|it| it.text.clone()).collect();
+        let known = condition_names(&self.plan);
+        let parse = move |renderer: &TemplateRenderer| {
+            for text in texts.iter().take_while(|_| !is_abandoned()) {
+                renderer.parse_condition(text, &known)?;
+            }
+            Ok(())
+        };
+        let bad_condition = |error: &ExpressionError| {
+            engine_error(ErrorCode::BadCondition, error.to_string(), None)
+        };
+        self.context.engine.render(parse, bad_condition).await
     }
 
     /// Rejects an argument that nothing will ever provide. The first steps were checked before.

@@ -68,7 +68,7 @@ impl<'a, 'c> Planner<'a, 'c> {
     }
 
     /// Returns the plan of a command and notes for the caller.
-    pub(super) fn plan(
+    pub(super) async fn plan(
         mut self,
         stages: &[ResolvedStage],
     ) -> Result<(ChainPlan, Vec<String>), ToolError> {
@@ -87,7 +87,7 @@ impl<'a, 'c> Planner<'a, 'c> {
                 "Add a step to the chain.",
             ));
         }
-        self.check_conditions()?;
+        self.check_conditions().await?;
         if !self.context.outline_only {
             self.check_required()?;
         }

@@ -112,7 +112,7 @@ fn matches_long(pattern: &str, text: &str) -> Option<bool> {
 }
 
 /// Returns whether a pattern is quick on any text.
-pub(crate) fn is_small(pattern: &str) -> bool {
+fn is_small(pattern: &str) -> bool {
     let counted = pattern.contains('{');
     pattern.len() <= 100 && !counted
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     model::LibraryItemKind,
     resource_manager::{
-        ManageContext, ManageResult,
+        ManageContext, ManageResult, PreparedRequest,
         disk::{
             atomic_files::{create_folders, read_text, remove_empty_folders, write_file},
             lock,
@@ -62,41 +62,47 @@ type CheckpointFiles = BTreeMap<String, Vec<u8>>;
 
 impl ManageContext {
     /// Handles an action on checkpoints.
-    pub(crate) fn handle_checkpoint(&self, input: &Input) -> Result<ManageResult, ToolError> {
+    pub(crate) fn handle_checkpoint(&self, input: &Input) -> Result<PreparedRequest, ToolError> {
         match input.action {
-            ResourceAction::List | ResourceAction::Inspect => self.list_checkpoints(input),
+            ResourceAction::List | ResourceAction::Inspect => {
+                self.list_checkpoints(input).map(PreparedRequest::Done)
+            }
             ResourceAction::Create => {
                 let name = checkpoint_name(input)?;
-                let _held = lock::acquire(&self.library_paths().workspace)?;
-                let text =
-                    extra_fields::text_field(&input.rest, "description")?.unwrap_or_default();
-                let about = self.create_checkpoint(&name, text)?;
-                let reply = ManageReply::new(format!(
-                    "Checkpoint `{name}` contains {} files, {} bytes.",
-                    about.files, about.bytes
-                ))
-                .with_fact("name", name)
-                .with_fact("files", about.files);
-                Ok(ManageResult::without_changes(reply, Vec::new()))
+                let text = extra_fields::text_field(&input.rest, "description")?;
+                let text = text.unwrap_or_default().to_owned();
+                let lock = lock::acquire(&self.library_paths().workspace)?;
+                Ok(PreparedRequest::write(lock, move |context| {
+                    let about = context.create_checkpoint(&name, &text)?;
+                    let reply = ManageReply::new(format!(
+                        "Checkpoint `{name}` contains {} files, {} bytes.",
+                        about.files, about.bytes
+                    ))
+                    .with_fact("name", name)
+                    .with_fact("files", about.files);
+                    Ok(ManageResult::without_changes(reply, Vec::new()))
+                }))
             }
             ResourceAction::Rollback => {
-                self.restore_checkpoint(&checkpoint_name(input)?, input.confirm)
+                self.restore_checkpoint(checkpoint_name(input)?, input.confirm)
             }
             ResourceAction::Delete => {
                 let name = checkpoint_name(input)?;
-                let _held = lock::acquire(&self.library_paths().workspace)?;
+                let lock = lock::acquire(&self.library_paths().workspace)?;
                 let folder = self.checkpoint_folder(&name)?;
                 if input.confirm != Some(true) {
                     return Err(confirmation_needed(&format!(
                         "Checkpoint `{name}` would be deleted."
                     )));
                 }
-                remove_folder(&folder)?;
-                let reply = ManageReply::new(format!("Deleted checkpoint `{name}`."));
-                Ok(ManageResult::without_changes(reply, Vec::new()))
+                Ok(PreparedRequest::write(lock, move |_| {
+                    remove_folder(&folder)?;
+                    let reply = ManageReply::new(format!("Deleted checkpoint `{name}`."));
+                    Ok(ManageResult::without_changes(reply, Vec::new()))
+                }))
             }
             ResourceAction::Clear => {
-                let _held = lock::acquire(&self.library_paths().workspace)?;
+                let lock = lock::acquire(&self.library_paths().workspace)?;
                 let all = self.load_checkpoints();
                 if input.confirm != Some(true) {
                     let count = all.len();
@@ -104,14 +110,14 @@ impl ManageContext {
                         "{count} checkpoints would be deleted."
                     )));
                 }
-                for about in &all {
-                    remove_folder(&self.checkpoint_folder(&about.name)?)?;
-                }
-                let reply = ManageReply::new(format!("Deleted {} checkpoints.", all.len()));
-                Ok(ManageResult::without_changes(
-                    reply.with_fact("deleted", all.len()),
-                    Vec::new(),
-                ))
+                Ok(PreparedRequest::write(lock, move |context| {
+                    for about in &all {
+                        remove_folder(&context.checkpoint_folder(&about.name)?)?;
+                    }
+                    let reply = ManageReply::new(format!("Deleted {} checkpoints.", all.len()))
+                        .with_fact("deleted", all.len());
+                    Ok(ManageResult::without_changes(reply, Vec::new()))
+                }))
             }
             other => Err(invalid_input(
                 format!("Checkpoints do not support {}.", other.as_str()),
@@ -226,11 +232,11 @@ impl ManageContext {
 
     fn restore_checkpoint(
         &self,
-        name: &str,
+        name: String,
         confirm: Option<bool>,
-    ) -> Result<ManageResult, ToolError> {
-        let _held = lock::acquire(&self.library_paths().workspace)?;
-        let folder = self.checkpoint_folder(name)?;
+    ) -> Result<PreparedRequest, ToolError> {
+        let lock = lock::acquire(&self.library_paths().workspace)?;
+        let folder = self.checkpoint_folder(&name)?;
         if confirm != Some(true) {
             return Err(confirmation_needed(&format!(
                 "All workspace files would be restored to checkpoint `{name}`."
@@ -249,13 +255,24 @@ impl ManageContext {
             let names: BTreeSet<&String> = now.keys().chain(tree.keys()).collect();
             for name in names.into_iter().filter(|it| now.get(*it) != tree.get(*it)) {
                 let path: Vec<&str> = name.split('/').collect();
+                self.check_not_allowed_script(kind, &path)?;
                 if tree.contains_key(name) {
                     self.check_no_new_script(kind, &path)?;
                 }
-                self.check_not_allowed_script(kind, &path)?;
             }
             wanted.push((kind, tree));
         }
+        Ok(PreparedRequest::write(lock, move |context| {
+            context.write_checkpoint(&name, wanted)
+        }))
+    }
+
+    /// Replaces all files by those of a checkpoint. The previous state becomes a checkpoint first.
+    fn write_checkpoint(
+        &self,
+        name: &str,
+        wanted: Vec<(LibraryItemKind, CheckpointFiles)>,
+    ) -> Result<ManageResult, ToolError> {
         let safety = self.unused_name(name);
         self.create_checkpoint(&safety, &format!("Before rolling back to {name}"))?;
         let (mut written, mut removed) = (0_usize, 0_usize);

@@ -12,7 +12,7 @@ use super::write::{changed_paths, requested_id};
 use crate::{
     model::{LibraryItemKind, LibraryLayer},
     resource_manager::{
-        ManageContext, ManageResult,
+        ManageContext, ManageResult, PreparedRequest,
         disk::{
             atomic_files, lock,
             resource_path::{FileLayout, ResourceFiles, check_id},
@@ -30,10 +30,10 @@ impl ManageContext {
         &self,
         kind: LibraryItemKind,
         input: &Input,
-    ) -> Result<ManageResult, ToolError> {
+    ) -> Result<PreparedRequest, ToolError> {
         let id = requested_id(input)?;
         check_id(kind, id)?;
-        let _held = lock::acquire(&self.library_paths().workspace)?;
+        let lock = lock::acquire(&self.library_paths().workspace)?;
         let library = self.refresh_library(kind, id)?;
         let files = self.find_existing(kind, id, &library)?;
         if files.layer == LibraryLayer::Shipped {
@@ -73,7 +73,6 @@ impl ManageContext {
                 files.id
             )));
         }
-        let gone = self.remove_files(&files)?;
         let mut notes = Vec::new();
         if shipped.is_some() {
             notes.push("The shipped version is used again.".to_owned());
@@ -88,7 +87,10 @@ impl ManageContext {
             files.files.keys().cloned().collect::<Vec<_>>().join(", ")
         ))
         .with_fact("id", files.id.clone());
-        Ok(ManageResult::with_changed_paths(reply, notes, gone))
+        Ok(PreparedRequest::write(lock, move |context| {
+            let gone = context.remove_files(&files)?;
+            Ok(ManageResult::with_changed_paths(reply, notes, gone))
+        }))
     }
 
     /// Removes the files of a resource; files below it that belong to other resources stay.

@@ -10,7 +10,7 @@ use super::write::{changed_paths, requested_id};
 use crate::{
     model::{LibraryItemKind, LibraryLayer},
     resource_manager::{
-        ManageContext, ManageResult,
+        ManageContext, ManageResult, PreparedRequest,
         disk::{
             atomic_files::FileTexts,
             history::{ResourceVersion, VersionContent, VersionHistory},
@@ -135,7 +135,7 @@ impl ManageContext {
         &self,
         kind: LibraryItemKind,
         input: &Input,
-    ) -> Result<ManageResult, ToolError> {
+    ) -> Result<PreparedRequest, ToolError> {
         let id = requested_id(input)?;
         check_id(kind, id)?;
         let Some(number) = input.version else {
@@ -144,7 +144,7 @@ impl ManageContext {
                 "Action history lists the versions.",
             ));
         };
-        let _held = lock::acquire(&self.library_paths().workspace)?;
+        let lock = lock::acquire(&self.library_paths().workspace)?;
         let library = self.refresh_library(kind, id)?;
         let (before, history) = self.load_history(kind, id)?;
         let files = Self::version_files(&before, history.find(number)?)?;
@@ -161,7 +161,7 @@ impl ManageContext {
                 "`{}` is already identical to version {number}.",
                 before.id
             ));
-            return Ok(ManageResult::without_changes(reply, Vec::new()));
+            return Ok(ManageResult::without_changes(reply, Vec::new()).into());
         }
         let after = ResourceFiles {
             files,
@@ -175,23 +175,24 @@ impl ManageContext {
             || format!("Rolled back to version {number}"),
             |reason| format!("Rolled back to version {number}: {reason}"),
         );
-        let (folder, version) = self.replace_files(&before, &after, true, &reason, &mut notes)?;
-        let reply = ManageReply::new(format!(
-            "Rolled {} `{}` back to version {number}; this is now version {}.\n{}",
-            kind.as_str(),
-            after.id,
-            version.unwrap_or_default(),
-            diff::unified_diff(&before.files, &after.files).trim_end()
-        ))
-        .with_fact("id", after.id.clone())
-        .with_fact("hash", result.hash)
-        .with_fact("version", version)
-        .with_fact("restored", number);
-        Ok(ManageResult::with_changed_paths(
-            reply,
-            notes,
-            changed_paths(&folder, &after),
-        ))
+        let changes = diff::unified_diff(&before.files, &after.files);
+        Ok(PreparedRequest::write(lock, move |context| {
+            let (folder, version) =
+                context.replace_files(&before, &after, true, &reason, &mut notes)?;
+            let reply = ManageReply::new(format!(
+                "Rolled {} `{}` back to version {number}; this is now version {}.\n{}",
+                kind.as_str(),
+                after.id,
+                version.unwrap_or_default(),
+                changes.trim_end()
+            ))
+            .with_fact("id", after.id.clone())
+            .with_fact("hash", result.hash)
+            .with_fact("version", version)
+            .with_fact("restored", number);
+            let changed = changed_paths(&folder, &after);
+            Ok(ManageResult::with_changed_paths(reply, notes, changed))
+        }))
     }
 
     /// Returns a workspace resource with its versions.

@@ -10,7 +10,7 @@ use super::chain_steps;
 use crate::{
     model::{LibraryItemKind, LibraryLayer},
     resource_manager::{
-        ManageContext, ManageResult,
+        ManageContext, ManageResult, PreparedRequest,
         disk::{
             atomic_files::{self, FileTexts},
             history::VersionHistory,
@@ -35,11 +35,11 @@ impl ManageContext {
         &self,
         kind: LibraryItemKind,
         input: &Input,
-    ) -> Result<ManageResult, ToolError> {
+    ) -> Result<PreparedRequest, ToolError> {
         let id = requested_id(input)?;
         check_id(kind, id)?;
         check_required_fields(kind, &input.rest)?;
-        let _held = lock::acquire(&self.library_paths().workspace)?;
+        let lock = lock::acquire(&self.library_paths().workspace)?;
         let library = self.refresh_library(kind, id)?;
         if let Some((taken, origin)) = resource_path::find_origin(&library, kind, id) {
             return Err(already_exists(kind, &taken, &origin.file));
@@ -70,38 +70,45 @@ impl ManageContext {
         let result = self.dry_run(&library, &resource_files)?;
         result.check_undeclared_names(&library, &resource_files)?;
         notes.extend(result.notes);
-        let folder = self.ensure_folder(&resource_files)?;
-        atomic_files::replace_files(
-            &folder,
-            &FileTexts::new(),
-            &resource_files.files,
-            &resource_files.main_file,
-        )?;
-        let version = if extra_fields::bool_field(&input.rest, "skip_version")? {
-            None
-        } else {
-            let mut history =
-                VersionHistory::read_for_append(&folder, &resource_files, &mut notes)?;
-            let reason = extra_fields::text_field(&input.rest, "reason")?;
-            let number = history.add(&resource_files.files, reason.unwrap_or("Created"), self.now);
-            history.write(&folder, &resource_files, self.max_versions())?;
-            Some(number)
-        };
-        let names: Vec<&str> = resource_files.files.keys().map(String::as_str).collect();
-        let reply = ManageReply::new(format!(
-            "Created {} `{id}` in {}: {}.",
-            kind.as_str(),
-            resource_files.folder_path.join("/"),
-            names.join(", ")
-        ))
-        .with_fact("id", id)
-        .with_fact("hash", result.hash)
-        .with_fact("version", version);
-        Ok(ManageResult::with_changed_paths(
-            reply,
-            notes,
-            changed_paths(&folder, &resource_files),
-        ))
+        let keeps = !extra_fields::bool_field(&input.rest, "skip_version")?;
+        let reason = extra_fields::text_field(&input.rest, "reason")?;
+        let reason = reason.unwrap_or("Created").to_owned();
+        Ok(PreparedRequest::write(lock, move |context| {
+            let (folder, version) =
+                context.write_new_files(&resource_files, keeps, &reason, &mut notes)?;
+            let names: Vec<&str> = resource_files.files.keys().map(String::as_str).collect();
+            let reply = ManageReply::new(format!(
+                "Created {} `{}` in {}: {}.",
+                kind.as_str(),
+                resource_files.id,
+                resource_files.folder_path.join("/"),
+                names.join(", ")
+            ))
+            .with_fact("id", resource_files.id.clone())
+            .with_fact("hash", result.hash)
+            .with_fact("version", version);
+            let changed = changed_paths(&folder, &resource_files);
+            Ok(ManageResult::with_changed_paths(reply, notes, changed))
+        }))
+    }
+
+    /// Writes the files of a new resource and its first version.
+    fn write_new_files(
+        &self,
+        files: &ResourceFiles,
+        keeps: bool,
+        reason: &str,
+        notes: &mut Vec<String>,
+    ) -> Result<(PathBuf, Option<u64>), ToolError> {
+        let folder = self.ensure_folder(files)?;
+        atomic_files::replace_files(&folder, &FileTexts::new(), &files.files, &files.main_file)?;
+        if !keeps {
+            return Ok((folder, None));
+        }
+        let mut history = VersionHistory::read_for_append(&folder, files, notes)?;
+        let number = history.add(&files.files, reason, self.now);
+        history.write(&folder, files, self.max_versions())?;
+        Ok((folder, Some(number)))
     }
 
     /// Updates the given fields of a resource and nothing else.
@@ -109,10 +116,10 @@ impl ManageContext {
         &self,
         kind: LibraryItemKind,
         input: &Input,
-    ) -> Result<ManageResult, ToolError> {
+    ) -> Result<PreparedRequest, ToolError> {
         let id = requested_id(input)?;
         check_id(kind, id)?;
-        let _held = lock::acquire(&self.library_paths().workspace)?;
+        let lock = lock::acquire(&self.library_paths().workspace)?;
         let library = self.refresh_library(kind, id)?;
         let before = self.find_existing(kind, id, &library)?;
         Self::check_expected_hash(&library, &before, input)?;
@@ -135,37 +142,39 @@ impl ManageContext {
                 "Nothing to change: `{id}` already has these \
                                                  values."
             ));
-            return Ok(ManageResult::without_changes(reply, notes));
+            return Ok(ManageResult::without_changes(reply, notes).into());
         }
         self.check_allowed_scripts_unchanged(&files, &before.files)?;
         let result = self.dry_run(&library, &files)?;
         result.check_undeclared_names(&library, &files)?;
         notes.extend(result.notes);
-        let reason = extra_fields::text_field(&input.rest, "reason")?.unwrap_or("Updated");
+        let reason = extra_fields::text_field(&input.rest, "reason")?;
+        let reason = reason.unwrap_or("Updated").to_owned();
         let keeps = !extra_fields::bool_field(&input.rest, "skip_version")?;
-        let (folder, version) = self.replace_files(&before, &files, keeps, reason, &mut notes)?;
-        if before.layer == LibraryLayer::Shipped {
-            notes.push(
-                "The workspace now has a copy, which is used instead of the shipped version; \
-                 delete the copy to restore that version."
-                    .to_owned(),
-            );
-        }
-        let reply = ManageReply::new(format!(
-            "Updated {} `{}`{}.\n{}",
-            kind.as_str(),
-            files.id,
-            version.map_or_else(String::new, |number| format!(", version {number}")),
-            diff::unified_diff(&before.files, &files.files).trim_end()
-        ))
-        .with_fact("id", files.id.clone())
-        .with_fact("hash", result.hash)
-        .with_fact("version", version);
-        Ok(ManageResult::with_changed_paths(
-            reply,
-            notes,
-            changed_paths(&folder, &files),
-        ))
+        let changes = diff::unified_diff(&before.files, &files.files);
+        Ok(PreparedRequest::write(lock, move |context| {
+            let (folder, version) =
+                context.replace_files(&before, &files, keeps, &reason, &mut notes)?;
+            if before.layer == LibraryLayer::Shipped {
+                notes.push(
+                    "The workspace now has a copy, which is used instead of the shipped version; \
+                     delete the copy to restore that version."
+                        .to_owned(),
+                );
+            }
+            let reply = ManageReply::new(format!(
+                "Updated {} `{}`{}.\n{}",
+                kind.as_str(),
+                files.id,
+                version.map_or_else(String::new, |number| format!(", version {number}")),
+                changes.trim_end()
+            ))
+            .with_fact("id", files.id.clone())
+            .with_fact("hash", result.hash)
+            .with_fact("version", version);
+            let changed = changed_paths(&folder, &files);
+            Ok(ManageResult::with_changed_paths(reply, notes, changed))
+        }))
     }
 
     /// Writes the new files of a resource and its versions. The previous state is stored first if

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use deliberate_toolkit::{ErrorCode, ToolError};
+use deliberate_toolkit::{ErrorCode, ToolError, is_abandoned};
 
 use crate::resource_manager::errors::{io_error, manage_error};
 
@@ -24,7 +24,8 @@ pub(crate) struct WorkspaceLockGuard {
     _file: File,
 }
 
-/// Waits a short time for the workspace lock. Creates the workspace if it does not exist.
+/// Waits a short time for the workspace lock, no longer than a caller waits for its result. Creates
+/// the workspace if it does not exist.
 pub(crate) fn acquire(workspace: &Path) -> Result<WorkspaceLockGuard, ToolError> {
     fs::create_dir_all(workspace).map_err(|error| io_error("create", workspace, &error))?;
     let path = workspace.join(LOCK_FILE);
@@ -43,10 +44,11 @@ pub(crate) fn acquire(workspace: &Path) -> Result<WorkspaceLockGuard, ToolError>
         match file.try_lock() {
             Ok(()) => return Ok(WorkspaceLockGuard { _file: file }),
             Err(TryLockError::Error(error)) => return Err(io_error("lock", &path, &error)),
-            Err(TryLockError::WouldBlock) if Instant::now() >= until => {
+            Err(TryLockError::WouldBlock) if Instant::now() >= until || is_abandoned() => {
                 return Err(lock_timeout_error());
             }
-            // File operations run on blocking threads, so the wait blocks no other call.
+            // Requests run on blocking threads, so the wait blocks no other call. The writer that
+            // holds the lock needs none of the threads for computations.
             Err(TryLockError::WouldBlock) => thread::park_timeout(RETRY_INTERVAL),
         }
     }

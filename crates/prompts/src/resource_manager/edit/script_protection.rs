@@ -1,6 +1,6 @@
-//! Protects what the operator allowed to run. A caller must not write, change or restore a script
-//! that is allowed by name, nor one that an allowed command could run, nor choose the environment
-//! or folder of a command.
+//! Protects what the operator allowed to run. A caller must not write, change or restore a script,
+//! which an allowed command could run, unless the operator allows it; never one that is allowed by
+//! name; nor choose the environment or folder of a command.
 
 use std::collections::BTreeSet;
 
@@ -22,6 +22,9 @@ use crate::{
 /// The folder of a prompt that contains its tools.
 const TOOLS_FOLDER: &str = "tools";
 
+/// The endings of files that are read and never run.
+const DEFINITION_ENDINGS: [&str; 4] = ["yaml", "yml", "json", "md"];
+
 impl ManageContext {
     /// Fails if a changed file belongs to a script that the operator allowed.
     pub(crate) fn check_allowed_scripts_unchanged(
@@ -36,18 +39,19 @@ impl ManageContext {
             if old != new {
                 let folder = files.folder_path.iter().map(String::as_str);
                 let path: Vec<&str> = folder.chain(name.split('/')).collect();
+                self.check_not_allowed_script(files.kind, &path)?;
                 if let Some(new) = new {
                     self.check_no_new_script(files.kind, &path)?;
                     check_command_settings(new, old)?;
                 }
-                self.check_not_allowed_script(files.kind, &path)?;
             }
         }
         Ok(())
     }
 
-    /// Fails if a path below the root of a kind is a script and commands are allowed. A command such
-    /// as `node --test` runs in the workspace and would run what a caller has written there.
+    /// Fails if a path below the root of a kind is a script, unless the operator lets callers write
+    /// some. A command such as `node --test` runs in the workspace and would run what a caller has
+    /// written there, even if the operator allows that command much later.
     pub(crate) fn check_no_new_script(
         &self,
         kind: LibraryItemKind,
@@ -55,21 +59,25 @@ impl ManageContext {
     ) -> Result<(), ToolError> {
         let is_definition = path.last().is_some_and(|name| {
             let ending = std::path::Path::new(name).extension();
-            ending.is_some_and(|ending| ending == "yaml" || ending == "json" || ending == "md")
+            ending.is_some_and(|ending| DEFINITION_ENDINGS.iter().any(|it| ending == *it))
         });
         let is_script = !is_definition
             && (kind == LibraryItemKind::Script
                 || path.iter().any(|it| it.eq_ignore_ascii_case(TOOLS_FOLDER)));
-        if !is_script || !self.engine.runner.allows_commands() {
+        if !is_script || self.engine.options.caller_scripts {
             return Ok(());
         }
         Err(manage_error(
             ErrorCode::OperatorsOwn,
-            "The operator allows commands, which could run a script that is written here. Nothing \
-             was written."
-                .to_owned(),
+            format!(
+                "A call can't write the script `{}`, because a command of the operator could run \
+                 it. Nothing was written.",
+                path.join("/")
+            ),
             Some(
-                "Put the script into the workspace on disk, and name it here by its id.".to_owned(),
+                "Put the script into the workspace on disk, and name it here by its id; or ask the \
+                 operator to set `prompts.caller_scripts`."
+                    .to_owned(),
             ),
         ))
     }

@@ -71,6 +71,10 @@ fn setting_values(options: &EngineOptions) -> Map<String, Value> {
         ),
         ("prompts.commands".to_owned(), json!(options.commands)),
         ("prompts.scripts".to_owned(), json!(options.scripts)),
+        (
+            "prompts.caller_scripts".to_owned(),
+            json!(options.caller_scripts),
+        ),
         ("prompts.judge".to_owned(), json!(judge)),
         ("prompts.methodology".to_owned(), json!(options.methodology)),
         ("prompts.in_menu".to_owned(), json!(options.list_prompts)),
@@ -185,6 +189,12 @@ fn validate(context: &ControlContext<'_>) -> OperationResult {
                 "prompts.commands: {command:?} can't be used: {why}"
             ));
         }
+    }
+    if options.caller_scripts && !options.commands.is_empty() {
+        found.push(
+            "prompts.caller_scripts: a call can write a script that an allowed command may run"
+                .to_owned(),
+        );
     }
     for script in options.scripts.iter().filter(|it| !it.ends_with('*')) {
         if !library.scripts.contains_key(script) {

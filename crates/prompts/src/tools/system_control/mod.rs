@@ -23,7 +23,8 @@ use deliberate_toolkit::{
     ToolOutput,
 };
 use futures::future::BoxFuture;
-use serde_json::json;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
 
 pub use input::{ControlAction, ControlInput};
 pub use operation_result::ControlReply;
@@ -94,6 +95,16 @@ impl Tool for SystemControl {
             asks_model: false,
             limits: ToolLimits::default(),
         }
+    }
+
+    fn is_read_call(&self, arguments: &Value) -> bool {
+        let action = arguments.get("action").map(ControlAction::deserialize);
+        matches!(
+            action,
+            Some(Ok(ControlAction::Status
+                | ControlAction::Guide
+                | ControlAction::Changes))
+        )
     }
 
     async fn run(
@@ -233,5 +244,32 @@ impl ControlContext<'_> {
         Err(ToolError::Invalid(vec![ArgumentIssue::new(
             "persist", rule,
         )]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EngineOptions, library::LiveLibrary};
+
+    #[tokio::test]
+    async fn what_only_reads_does_not_wait_behind_work() {
+        let options = EngineOptions::default();
+        let library = LiveLibrary::new(&options);
+        let tool = SystemControl(Arc::new(Engine::new(options, library)));
+        for (action, reads) in [
+            ("status", true),
+            ("guide", true),
+            ("changes", true),
+            ("session", false),
+            ("maintenance", false),
+        ] {
+            assert_eq!(
+                tool.is_read_call(&json!({ "action": action })),
+                reads,
+                "{action}"
+            );
+        }
+        assert!(!tool.is_read_call(&json!({})));
     }
 }

@@ -101,17 +101,35 @@ impl GraphData {
         line
     }
 
-    /// The nodes that were merged into a node, oldest first.
+    /// The nodes that were merged into a node, or into the node that it refines, oldest first.
     pub(super) fn merged_sources(&self, node: &NodeId) -> Vec<&GraphNode> {
+        let merged = self.unrefined(node);
         let edges = self
             .edges
             .iter()
-            .filter(|edge| edge.to_node == *node && edge.edge_type == EdgeKind::Aggregates);
+            .filter(|edge| edge.to_node == *merged && edge.edge_type == EdgeKind::Aggregates);
         let ids: HashSet<&NodeId> = edges.map(|edge| &edge.from_node).collect();
         self.nodes
             .iter()
             .filter(|node| ids.contains(&node.id))
             .collect()
+    }
+
+    /// The node that a chain of refinements began with; the node itself if it refines none.
+    fn unrefined<'a>(&'a self, node: &'a NodeId) -> &'a NodeId {
+        let mut at = node;
+        let mut seen = HashSet::from([at]);
+        let refines = |at: &NodeId| {
+            let mut edges = self.edges.iter();
+            edges.find(|edge| edge.to_node == *at && edge.edge_type == EdgeKind::Refines)
+        };
+        while let Some(edge) = refines(at) {
+            if !seen.insert(&edge.from_node) {
+                break;
+            }
+            at = &edge.from_node;
+        }
+        at
     }
 
     /// All continuations of a node, oldest first, including pruned ones.
@@ -204,4 +222,9 @@ pub(super) fn is_structural(edge: &GraphEdge) -> bool {
 
 pub(super) fn is_root(node: &GraphNode) -> bool {
     node.node_type == NodeKind::Root
+}
+
+/// Tells whether a node is the question of the graph: the root, or a better wording of it.
+pub(super) fn is_question(node: &GraphNode) -> bool {
+    is_root(node) || (node.node_type == NodeKind::Refinement && node.depth == 0)
 }

@@ -152,7 +152,7 @@ pub(in crate::graph) async fn score_nodes(
             }
             None => {
                 let around = NodeSurroundings::new(data, node, problem);
-                let around = GraphNodeContext::new(&around, &node.content, call.context_tokens());
+                let around = GraphNodeContext::for_node(&around, node, call.context_tokens());
                 let key = format!("got_score_{}", number + 1);
                 let ask = score_request(&around, &key, call)?;
                 call.ask::<ScoreJudgment>(ask, None).await?.value

@@ -80,6 +80,15 @@ async fn continuations_are_a_text_a_list_or_objects() {
             json!({ "continuations": [one, "no object"] }),
             vec!["so it is 42"],
         ),
+        // JSON as a text, alone or in a code fence.
+        (json!(one.to_string()), vec!["so it is 42"]),
+        (json!(r#"["one", {"thought": "two"}]"#), vec!["one", "two"]),
+        (
+            json!("```json\n{\"continuations\": [{\"thought\": \"one\"}]}\n```"),
+            vec!["one"],
+        ),
+        // JSON that is itself the thought.
+        (json!(r#"{"port": 8080}"#), vec![r#"{"port": 8080}"#]),
         // More than the default, and one that is there already.
         (
             json!(["1", "2", "3", "4", "5"]),

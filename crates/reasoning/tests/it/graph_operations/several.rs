@@ -135,6 +135,18 @@ async fn the_judgment_of_a_merged_node_sees_all_its_sources() {
     let arguments = json!({ "graph_id": id, "node_ids": ids });
     let merged = desk.call_ok("reasoning_got_aggregate", arguments).await;
     let arguments = json!({ "graph_id": id, "node_id": merged["aggregated_node_id"] });
-    desk.call_ok("reasoning_got_score", arguments).await;
+    desk.call_ok("reasoning_got_score", arguments.clone()).await;
     insta::assert_snapshot!(conversation(&desk.last_request()));
+    // A better version of it has the same sources.
+    let mut refine = arguments.clone();
+    refine["reply"] = json!("all of it, better");
+    let better = desk.call_ok("reasoning_got_refine", refine).await;
+    desk.script_replies([score_reply(80)]);
+    let arguments = json!({ "graph_id": id, "node_id": better["refined_node_id"] });
+    desk.call_ok("reasoning_got_score", arguments).await;
+    let asked = conversation(&desk.last_request());
+    assert!(
+        asked.contains("deep") && asked.contains("was merged from"),
+        "{asked}"
+    );
 }

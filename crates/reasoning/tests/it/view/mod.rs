@@ -1,6 +1,7 @@
 //! Tests of `reasoning_get`, `reasoning_search` and `reasoning_sessions`.
 
 mod presentation;
+mod read_lane;
 
 use deliberate_core::{Branch, BranchState, Change, Mode, Score};
 use serde_json::{Value, json};

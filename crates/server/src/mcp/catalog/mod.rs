@@ -74,9 +74,7 @@ async fn run_guarded<T>(
 
 /// Tells whether the principal may see the resources of a provider.
 fn may_see(principal: &Principal, family: &dyn ResourceProvider) -> bool {
-    family
-        .required_scope()
-        .is_none_or(|needed| principal.scope.allows(needed))
+    family.is_visible_to(principal)
 }
 
 /// A list that depends on the principal must not be cached for others.

@@ -9,7 +9,7 @@ use rmcp::{
     ErrorData, RoleServer,
     model::{
         self, CacheScope, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-        ListResourcesRequestMethod, ListResourcesResult, PaginatedRequestParams,
+        ListResourcesRequestMethod, ListResourcesResult, MetaObject, PaginatedRequestParams,
         ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse,
         ReadResourceResult, ResourceContents, ResourceTemplate,
     },
@@ -194,7 +194,7 @@ fn to_mcp_template(found: UriTemplate) -> ResourceTemplate {
 
 /// Converts the contents of a resource to the protocol's types, with bytes as base64.
 pub(super) fn to_mcp_contents(found: ResourceData) -> ResourceContents {
-    let (uri, mime_type, meta) = (found.uri, found.mime_type, None);
+    let (uri, mime_type, meta) = (found.uri, found.mime_type, found.meta.map(MetaObject));
     match found.body {
         ResourceBody::Text(text) => ResourceContents::TextResourceContents {
             uri,

@@ -231,6 +231,28 @@ async fn bodies_together_hold_no_more_than_their_share() {
 }
 
 #[tokio::test]
+async fn without_a_token_a_request_that_a_proxy_forwarded_is_refused() {
+    let options = GuardOptions::default();
+    let server = GuardTestServer::start(&options, ListenerOptions::default(), Access::open()).await;
+    assert_eq!(server.request("GET /mcp HTTP/1.1", &[]).await.status, 200);
+    for header in [
+        "Forwarded: for=203.0.113.7;proto=https",
+        "Via: 1.1 proxy.example.org",
+        "X-Forwarded-For: 203.0.113.7",
+        "X-Forwarded-Host: think.example.org",
+        "X-Forwarded-Proto: https",
+        "X-Real-IP: 203.0.113.7",
+    ] {
+        let answer = server.request("GET /mcp HTTP/1.1", &[header]).await;
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (403, "forwarded_without_token"),
+            "{header}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn refusals_of_forwarded_requests_count() {
     let limits = LimitOptions {
         per_minute: NonZeroU32::new(1),

@@ -200,6 +200,8 @@ macro_rules! store_contract {
                     references_into_a_deleted_session_are_let_go,
                     the_id_of_a_deleted_session_can_be_used_again,
                     records_and_calls_that_name_a_deleted_session_lose_their_texts,
+                    records_of_chains_that_show_a_deleted_session_lose_their_texts,
+                    a_record_of_a_call_that_outlived_its_session_has_no_texts,
                     records_of_a_deleted_run_lose_their_texts,
                 }
                 epochs {

@@ -322,6 +322,56 @@ pub(crate) async fn records_and_calls_that_name_a_deleted_session_lose_their_tex
     );
 }
 
+pub(crate) async fn records_of_chains_that_show_a_deleted_session_lose_their_texts(it: Fixture) {
+    let store = &*it.store;
+    let (gone, other) = ("session-one", "session-two");
+    let sessions = [gone, other].map(|id| Change::AddSession(session(id)));
+    commit(store, sessions.to_vec()).await;
+    let shows = |id: &str| {
+        let step = json!({ "session_id": id, "content": "private" }).to_string();
+        Some(json!({ "said": format!("Step 1 answered {step}") }))
+    };
+    let records = [
+        record("r1", "prompt_engine", json!({}), shows(gone)),
+        record("r2", "prompt_engine", json!({ "command": gone }), None),
+        record("r3", "prompt_engine", json!({}), shows(other)),
+        record("r4", "files__read", json!({}), shows(gone)),
+    ];
+    let records = records.into_iter().map(Change::AddInvocation);
+    commit(store, records.collect()).await;
+    commit(store, vec![Change::DeleteSession(gone.into())]).await;
+    assert_eq!(records_with_texts(store).await, ["r4", "r3"]);
+}
+
+pub(crate) async fn a_record_of_a_call_that_outlived_its_session_has_no_texts(it: Fixture) {
+    let store = &*it.store;
+    commit(store, everything("s").changes()).await;
+    commit(store, everything("other").changes()).await;
+    commit(store, vec![Change::DeleteSession("s".into())]).await;
+    let hits = |sessions: &[&str]| {
+        let hit = |id: &&str| json!({ "session_id": id, "content": "private" });
+        Some(json!({ "results": sessions.iter().map(hit).collect::<Vec<_>>() }))
+    };
+    let read = |id: &str, session: &str| Invocation {
+        session_id: Some(session.into()),
+        ..record(id, "reasoning_get", json!({}), None)
+    };
+    let of_run = Invocation {
+        session_id: Some("chain-a#1".into()),
+        ..record("r5", "system_control", json!({}), None)
+    };
+    let records = [
+        read("r1", "s"),
+        read("r2", "other"),
+        record("r3", "reasoning_search", json!({}), hits(&["other", "s"])),
+        record("r4", "reasoning_search", json!({}), hits(&["other"])),
+        of_run,
+    ];
+    let records = records.into_iter().map(Change::AddInvocation);
+    commit(store, records.collect()).await;
+    assert_eq!(records_with_texts(store).await, ["r5", "r4", "r2"]);
+}
+
 pub(crate) async fn records_of_a_deleted_run_lose_their_texts(it: Fixture) {
     let store = &*it.store;
     let runs = [run("a", 1), run("a", 2)];

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use crate::{
     expressions::{expression, template},
     random::Random,
-    schemas::{answer, pattern, schema},
+    schemas::{answer, pattern, schema, wrong_arguments},
 };
 
 /// The kinds of cases, for the report.
-pub(crate) const KINDS: [&str; 7] = [
+pub(crate) const KINDS: [&str; 8] = [
     "command",
     "condition",
     "template",
@@ -17,6 +17,7 @@ pub(crate) const KINDS: [&str; 7] = [
     "gate",
     "argument",
     "stored gate",
+    "wrong arguments",
 ];
 
 /// A case: a first call, and a second one that may need the id of the run.
@@ -62,6 +63,7 @@ impl HostileCase {
                 )
             }
             6 => (stored_gate(random, caller), Some(FollowUp::Health)),
+            7 => (wrong_arguments(random), None),
             3 => {
                 let criterion = json!({ "type": "schema_check", "schema": schema(random) });
                 (

@@ -1,7 +1,7 @@
-//! Hostile callers: random prompt commands, templates, JSON schemas and gates that try to take all
-//! memory or time, against a server with 1 GB of address space and a call limit of five seconds.
-//! Meanwhile the server is pinged. Every call must be answered, the process must live, and SIGTERM
-//! must end it.
+//! Hostile callers: random prompt commands, templates, JSON schemas, gates and wrong arguments that
+//! try to take all memory or time, against a server with 1 GB of address space and a call limit of
+//! five seconds. Meanwhile the server is pinged. Every call must be answered, the process must live,
+//! and SIGTERM must end it.
 //!
 //! It prints the longest ping, and fails if something does not hold. A bound on the ping is an
 //! argument, because the time depends on the machine.

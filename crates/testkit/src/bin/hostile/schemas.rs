@@ -1,4 +1,5 @@
-//! JSON schemas that take long to check, patterns that backtrack, and answers for them.
+//! JSON schemas that take long to compile or to check, patterns that backtrack, answers for them, and
+//! arguments that violate a schema very often.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +7,7 @@ use crate::random::Random;
 
 /// Returns a schema.
 pub(crate) fn schema(random: &mut Random) -> Value {
-    match random.below(8) {
+    match random.below(9) {
         0 => doubling(random),
         1 => {
             let constants: Vec<Value> = (0..=random.below(2_000))
@@ -22,6 +23,7 @@ pub(crate) fn schema(random: &mut Random) -> Value {
         6 => {
             json!({ "minItems": 1e300, "maxLength": -1, "multipleOf": 1e-300, "uniqueItems": true })
         }
+        7 => many_patterns(random),
         _ => {
             json!({ "unevaluatedProperties": { "$dynamicRef": "#" }, "contains": doubling(random) })
         }
@@ -40,6 +42,18 @@ fn doubling(random: &mut Random) -> Value {
         .collect();
     definitions.insert(format!("d{depth}"), json!({ "type": "string" }));
     json!({ "$ref": "#/$defs/d0", "$defs": definitions })
+}
+
+/// Very many patterns, each of which compiles to much more than its text.
+fn many_patterns(random: &mut Random) -> Value {
+    let count = 1 + random.below(3_000);
+    let patterns: Map<String, Value> = (0..count)
+        .map(|at| {
+            let pattern = format!("a{at}[^b]{{9}}{{{}}}", 1 + random.below(60));
+            (pattern.clone(), json!({ "pattern": format!("{pattern}z") }))
+        })
+        .collect();
+    json!({ (random.pick(&["patternProperties", "properties"])): patterns })
 }
 
 fn nested(random: &mut Random) -> Value {
@@ -84,5 +98,30 @@ pub(crate) fn answer(random: &mut Random) -> String {
             Value::Object(fields).to_string()
         }
         _ => "```json\n{\"a\": 1}\n```\n".repeat(random.below(3_000)),
+    }
+}
+
+/// Returns a call whose arguments are wrong very often.
+pub(crate) fn wrong_arguments(random: &mut Random) -> (&'static str, Value) {
+    let count = 1 + random.below(400_000);
+    match random.below(3) {
+        0 => (
+            "reasoning_auto",
+            json!({ "content": "x", "hints": vec![1; count] }),
+        ),
+        1 => {
+            let unknown: Map<String, Value> = (0..count / 4)
+                .map(|at| (format!("o{at}"), json!(at % 2)))
+                .collect();
+            let command = ">>teach_me \"how TLS works\"";
+            (
+                "prompt_engine",
+                json!({ "command": command, "options": unknown }),
+            )
+        }
+        _ => (
+            "prompt_engine",
+            json!({ "command": ">>teach_me \"x\"", "gates": vec![1; count] }),
+        ),
     }
 }

@@ -1,12 +1,11 @@
 //! Binds the arguments of each step and checks them.
 
-use std::collections::BTreeSet;
-
 use deliberate_command_language::{DeclaredArgument, Diagnostic, bind};
 use deliberate_toolkit::{ErrorCode, ToolError};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
+use super::used_names::{UsedNames, used_names};
 use crate::{
     arguments::{check_async, describe},
     engine::{
@@ -14,11 +13,8 @@ use crate::{
         context::ResolvedStep,
         errors::{command_error, engine_error},
         stages::EngineStage,
-        value_templates::template_names,
     },
-    library::PromptLibrary,
-    model::{ArgumentDefinition, ChainStep, Prompt, StepKind},
-    template::TemplateRenderer,
+    model::ArgumentDefinition,
 };
 
 pub(crate) struct BindArguments;
@@ -35,11 +31,12 @@ impl EngineStage for BindArguments {
         Box::pin(async move {
             let mut stages = std::mem::take(&mut context.stages);
             let options = context.request.options.take().unwrap_or_default();
+            let names = used_names(context, &stages).await?;
             let mut faults = Vec::new();
             let mut first = true;
             for stage in &mut stages {
                 for step in stage.then.iter_mut().chain(&mut stage.otherwise) {
-                    bind_step(context, step, &options, first, &mut faults).await?;
+                    bind_step(context, step, &names, &options, first, &mut faults).await?;
                 }
                 first = false;
             }
@@ -60,13 +57,14 @@ impl EngineStage for BindArguments {
 async fn bind_step(
     context: &mut EngineContext<'_>,
     step: &mut ResolvedStep,
+    names: &UsedNames,
     options: &Map<String, Value>,
     first: bool,
     faults: &mut Vec<Diagnostic>,
 ) -> Result<(), ToolError> {
     let prompt = step.prompt.clone();
     let engine = context.engine;
-    let mut used = used_names(&engine.renderer, &context.library, &prompt);
+    let mut used = names.get(&prompt.id).cloned().unwrap_or_default();
     // A script can be called by its name.
     used.extend((!prompt.tools.is_empty()).then(|| "tool".to_owned()));
     let declared: Vec<DeclaredArgument<'_>> = prompt
@@ -137,61 +135,4 @@ fn missing_arguments(
         .filter(|it| !given.contains_key(&it.name) && !options.contains_key(&it.name))
         .map(|it| it.name.clone())
         .collect()
-}
-
-/// Returns the names that the templates of a prompt use, and those of the steps of a chain.
-fn used_names(
-    renderer: &TemplateRenderer,
-    library: &PromptLibrary,
-    prompt: &Prompt,
-) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    let mut seen = BTreeSet::new();
-    collect_names(renderer, library, prompt, &mut seen, &mut names);
-    names
-}
-
-fn collect_names(
-    renderer: &TemplateRenderer,
-    library: &PromptLibrary,
-    prompt: &Prompt,
-    seen: &mut BTreeSet<String>,
-    names: &mut BTreeSet<String>,
-) {
-    if !seen.insert(prompt.id.clone()) {
-        return;
-    }
-    // An invalid template is reported when it is rendered.
-    names.extend(renderer.names_used_by(library, prompt).unwrap_or_default());
-    for step in &prompt.steps {
-        collect_step_names(renderer, library, step, seen, names);
-    }
-}
-
-fn collect_step_names(
-    renderer: &TemplateRenderer,
-    library: &PromptLibrary,
-    step: &ChainStep,
-    seen: &mut BTreeSet<String>,
-    names: &mut BTreeSet<String>,
-) {
-    names.extend(step.input.values().cloned());
-    match &step.kind {
-        StepKind::Prompt { id } => {
-            if let Some(prompt) = library.prompt(id) {
-                collect_names(renderer, library, prompt, seen, names);
-            }
-        }
-        StepKind::Tool { arguments, .. } => {
-            names.extend(template_names(renderer, arguments));
-        }
-        StepKind::Parallel(steps) => {
-            for step in steps {
-                collect_step_names(renderer, library, step, seen, names);
-            }
-        }
-    }
-    if let Some(otherwise) = &step.otherwise {
-        collect_step_names(renderer, library, otherwise, seen, names);
-    }
 }

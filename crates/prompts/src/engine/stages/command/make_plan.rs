@@ -26,7 +26,7 @@ impl EngineStage for MakePlan {
                 return Ok(StageOutcome::Next);
             }
             let stages = std::mem::take(&mut context.stages);
-            let (plan, notes) = Planner::new(context).plan(&stages)?;
+            let (plan, notes) = Planner::new(context).plan(&stages).await?;
             for note in notes {
                 context.add_note(note);
             }

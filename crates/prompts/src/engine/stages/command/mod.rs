@@ -6,6 +6,7 @@ mod make_plan;
 mod parse_command;
 mod preview_guidance;
 mod resolve_names;
+mod used_names;
 
 pub(super) use bind_arguments::BindArguments;
 pub(super) use create_resource::CreateResource;

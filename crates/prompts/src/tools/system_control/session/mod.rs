@@ -195,11 +195,14 @@ pub(super) async fn load_run(
     })
 }
 
+/// Deletes a run, or all that have ended. The deletion removes the texts of the log records that are
+/// written before it, so those that wait are written first.
 async fn clear_runs(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     context.call.check_action_allowed(DELETE_SCOPE)?;
     if context.input.session_id.is_some() {
         let id = require_run_id(context).await?;
         context.require_confirmation(&format!("{id} and all its events would be deleted"))?;
+        context.call.flush_log().await;
         let fields = json!({ "deleted": [id] });
         return Ok(OperationResult::new(format!("{id} was deleted."), fields)
             .with_change(Change::DeleteRun(id)));
@@ -210,6 +213,7 @@ async fn clear_runs(context: &ControlContext<'_>) -> Result<OperationResult, Too
         pluralize(ended.len(), "run")
     );
     context.require_confirmation(&what)?;
+    context.call.flush_log().await;
     let text = format!(
         "{} that had ended were deleted; open runs stay.",
         pluralize(ended.len(), "run")

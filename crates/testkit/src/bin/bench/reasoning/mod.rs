@@ -43,7 +43,7 @@ pub(crate) struct ReasoningArgs {
     /// The key for that endpoint.
     #[arg(long, env = "DELIBERATE_API_KEY", hide_env_values = true)]
     api_key: Option<String>,
-    /// A local model to fetch and serve (repeatable).
+    /// A local model to fetch and serve (repeatable); all of them if no endpoint is named.
     #[arg(long)]
     local: Vec<LocalModelName>,
     /// Threads of the local model.
@@ -98,10 +98,11 @@ pub(crate) async fn measure(
         "{} does not exist; build it first",
         server.display()
     );
-    ensure!(
-        arguments.model_url.is_some() || !arguments.local.is_empty(),
-        "name a model: `--local qwen1.5`, or `--model-url URL --model NAME`"
-    );
+    let local = if arguments.model_url.is_none() && arguments.local.is_empty() {
+        LocalModelName::value_variants()
+    } else {
+        &arguments.local
+    };
     let server = server.canonicalize()?;
     let mut reports = Vec::new();
     if let (Some(url), Some(name)) = (&arguments.model_url, &arguments.model) {
@@ -117,7 +118,7 @@ pub(crate) async fn measure(
         };
         reports.push(measure_model(arguments, &server, server_args, disk, model).await?);
     }
-    for local in &arguments.local {
+    for local in local {
         let running = LocalModel::start(*local, arguments.threads, arguments.concurrency).await?;
         let endpoint = ModelEndpoint {
             url: running.url.clone(),

@@ -66,6 +66,8 @@ pub(crate) struct ServerSession {
     client: StdioClient,
     settings: SessionSettings,
     scope: String,
+    /// What the client's model was asked and has replied so far.
+    conversation: Vec<Value>,
     /// Whether `reasoning_got_score` takes several nodes.
     pub(crate) scores_many: bool,
     _home: TempDir,
@@ -104,6 +106,7 @@ impl ServerSession {
             client,
             settings: settings.clone(),
             scope: scope.to_owned(),
+            conversation: Vec::new(),
             scores_many,
             _home: home,
         })
@@ -120,7 +123,7 @@ impl ServerSession {
                 replies += 1;
                 anyhow::ensure!(replies <= MAX_REPLIES, "{tool} asks again and again");
                 let needed = output["needs_reply"].clone();
-                json!({ "id": needed["id"], "replies": self.reply(&needed["asks"]).await? })
+                json!({ "id": needed["id"], "replies": self.reply(&needed).await? })
             } else if output["still_running"].is_object() {
                 json!({ "id": output["still_running"]["id"] })
             } else if output.is_object() && result["isError"] != true {
@@ -132,23 +135,76 @@ impl ServerSession {
         }
     }
 
-    /// Answers the asks one after the other, as one model does.
-    async fn reply(&self, asks: &Value) -> anyhow::Result<Vec<Value>> {
+    /// Answers the asks of one round, each after the conversation so far, which the client's model
+    /// remembers: the server does not repeat what it has sent.
+    async fn reply(&mut self, needed: &Value) -> anyhow::Result<Vec<Value>> {
+        let before = self.conversation.clone();
         let mut replies = Vec::new();
-        for ask in asks.as_array().context("no asks")? {
-            let mut messages = vec![json!({ "role": "system", "content": ask["system"] })];
-            for message in ask["messages"].as_array().into_iter().flatten() {
-                messages.push(json!({ "role": message["role"], "content": message["text"] }));
-            }
-            let body = self.settings.chat_body(&messages);
+        for ask in needed["asks"].as_array().context("no asks")? {
+            let asked = ask_messages(ask, &needed["system"], before.is_empty());
+            let body = self
+                .settings
+                .chat_body(&[before.as_slice(), &asked].concat());
             let (response, _) = self.settings.proxy.complete(&self.scope, &body).await?;
-            replies.push(completion_text(&response).into());
+            let reply = completion_text(&response);
+            self.conversation.extend(asked);
+            self.conversation
+                .push(json!({ "role": "assistant", "content": reply }));
+            replies.push(reply.into());
         }
         Ok(replies)
     }
 }
 
+/// The messages of one ask. Instructions of its own are the system prompt of a new conversation;
+/// elsewhere they, or what the asks share, stand before its text, as a client shows them.
+fn ask_messages(ask: &Value, shared: &Value, is_new: bool) -> Vec<Value> {
+    let own = ask.get("system").and_then(Value::as_str);
+    let mut messages: Vec<Value> = Vec::new();
+    let mut before = match own {
+        Some(own) if is_new => {
+            messages.push(json!({ "role": "system", "content": own }));
+            None
+        }
+        own => own.or_else(|| shared.as_str()),
+    };
+    for message in ask["messages"].as_array().into_iter().flatten() {
+        let text = message["text"].as_str().unwrap_or_default();
+        let content = match before.take_if(|_| message["role"] == "user") {
+            Some(before) => format!("{before}\n\n{text}"),
+            None => text.to_owned(),
+        };
+        messages.push(json!({ "role": message["role"], "content": content }));
+    }
+    messages
+}
+
 fn error_text(response: &Value) -> String {
     let text = response["result"]["content"][0]["text"].as_str();
     text.map_or_else(|| response.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_are_the_system_prompt_of_a_new_conversation_only() {
+        let message = |role: &str, text: &str| json!({ "role": role, "text": text });
+        let sent = |role: &str, text: &str| json!({ "role": role, "content": text });
+        let own = json!({ "system": "Think.", "messages": [message("user", "2 + 2?")] });
+        assert_eq!(
+            ask_messages(&own, &Value::Null, true),
+            [sent("system", "Think."), sent("user", "2 + 2?")]
+        );
+        assert_eq!(
+            ask_messages(&own, &Value::Null, false),
+            [sent("user", "Think.\n\n2 + 2?")]
+        );
+        let shared = json!({ "messages": [message("assistant", "4"), message("user", "Why?")] });
+        assert_eq!(
+            ask_messages(&shared, &json!("Think."), true),
+            [sent("assistant", "4"), sent("user", "Think.\n\nWhy?")]
+        );
+    }
 }

@@ -1,0 +1,118 @@
+//! Tests of resource links: who can read them, where they come from, and the mark of what is read.
+
+use std::sync::Arc;
+
+use deliberate_gateway::GatewayServer;
+use deliberate_mcp_client::transport::McpEra;
+use deliberate_toolkit::{
+    CallerContext, Principal, ResourceBody, ResourceContext, ResourceData, ToolError, ToolScope,
+};
+use serde_json::{Value, json};
+
+use super::{
+    mock_upstream::MockUpstream,
+    support::{GatewayFixture, open_store, server, temp_dir, tool},
+};
+
+fn fixture(folder: &tempfile::TempDir, settings: GatewayServer) -> GatewayFixture {
+    let up = MockUpstream::new(McpEra::Handshake, vec![tool("link", "Links")]);
+    GatewayFixture::new(open_store(folder.path()), vec![(settings, Arc::new(up))])
+}
+
+fn caller(name: &str, patterns: &[&str]) -> CallerContext {
+    let patterns = patterns.iter().map(|it| (*it).to_owned()).collect();
+    CallerContext {
+        principal: Principal {
+            name: Some(name.into()),
+            scope: ToolScope::Only(patterns),
+        },
+        ..CallerContext::default()
+    }
+}
+
+/// Reads a resource from the families that the caller sees, like the server does.
+async fn read(
+    fixture: &GatewayFixture,
+    caller: &CallerContext,
+    uri: &str,
+) -> Option<Result<ResourceData, ToolError>> {
+    let context = ResourceContext {
+        registry: &fixture.registry,
+        caller,
+    };
+    let families = fixture.registry.resources();
+    let mut families = families.filter(|it| it.matches(uri) && it.is_visible_to(&caller.principal));
+    let read = families.next()?.read(uri, context).await?;
+    Some(read.map(|mut contents| contents.pop().unwrap()))
+}
+
+fn text(data: &ResourceData) -> &str {
+    match &data.body {
+        ResourceBody::Text(text) => text,
+        ResourceBody::Bytes(_) => panic!("{data:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_link_in_a_result_can_be_read_by_its_caller_alone() {
+    let folder = temp_dir();
+    let fixture = fixture(&folder, server("far"));
+    let (ann, ben) = (caller("ann", &["far__*"]), caller("ben", &["far__*"]));
+    assert_eq!(read(&fixture, &ann, "note://7").await, None);
+    let call = fixture.call_as(ann.clone(), "far__link", json!({}));
+    call.await.unwrap();
+    let data = read(&fixture, &ann, "note://7").await.unwrap().unwrap();
+    assert_eq!(text(&data), "text of \"note://7\"");
+    assert_eq!(read(&fixture, &ben, "note://7").await, None);
+}
+
+#[tokio::test]
+async fn reading_a_link_needs_the_scopes_of_a_call() {
+    let folder = temp_dir();
+    let fixture = fixture(&folder, server("far"));
+    let all = caller("ann", &["*"]);
+    fixture.call_as(all, "far__link", json!({})).await.unwrap();
+    for (pattern, code) in [
+        ("far__*", Some("ok")),
+        ("gateway_call/far", Some("ok")),
+        ("gateway_call", Some("ok")),
+        ("far__link", Some("Forbidden")),
+        ("gateway_search", None),
+        ("near__*", None),
+    ] {
+        let outcome = read(&fixture, &caller("ann", &[pattern]), "note://7").await;
+        let outcome = outcome
+            .map(|read| read.map_or_else(|error| error.code().to_owned(), |_| "ok".to_owned()));
+        assert_eq!(outcome.as_deref(), code, "{pattern}");
+    }
+}
+
+#[tokio::test]
+async fn the_link_in_a_prompt_can_be_read() {
+    let folder = temp_dir();
+    let fixture = fixture(&folder, server("far"));
+    let ann = caller("ann", &["far__*"]);
+    let prompt = json!({ "name": "greet", "arguments": { "who": "Ann" } });
+    let call = fixture.call_as(ann.clone(), "far__prompts/get", prompt);
+    call.await.unwrap();
+    let data = read(&fixture, &ann, "note://8").await.unwrap().unwrap();
+    assert_eq!(text(&data), "text of \"note://8\"");
+}
+
+#[tokio::test]
+async fn what_is_read_from_a_link_is_marked_unless_its_server_is_trusted() {
+    for (trust, expected) in [(false, Some(json!({ "server": "far" }))), (true, None)] {
+        let folder = temp_dir();
+        let mut settings = server("far");
+        settings.trust = trust;
+        let fixture = fixture(&folder, settings);
+        let ann = caller("ann", &["far__*"]);
+        let call = fixture.call_as(ann.clone(), "far__link", json!({}));
+        call.await.unwrap();
+        let data = read(&fixture, &ann, "note://7").await.unwrap().unwrap();
+        let mark = data
+            .meta
+            .map(|meta| Value::Object(meta)["deliberate/untrusted"].clone());
+        assert_eq!(mark, expected);
+    }
+}
