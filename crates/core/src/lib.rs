@@ -9,6 +9,7 @@ mod document;
 mod error_code;
 mod ids;
 mod invocation;
+mod json_size;
 mod prompt_fence;
 mod score;
 mod session;
@@ -28,6 +29,7 @@ pub use ids::{
     SnapshotId, SuspensionId, ThoughtId,
 };
 pub use invocation::{Invocation, ModelUsage};
+pub use json_size::has_more_values;
 pub use prompt_fence::{PromptFence, disarm_tags, escape_attribute};
 pub use score::{ModelScore, Percent, Score};
 pub use session::Session;

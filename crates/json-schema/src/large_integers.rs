@@ -10,7 +10,7 @@ use std::{
     sync::LazyLock,
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The start of a text that stands for an integer. Its first character has no meaning anywhere, and
 /// its random part keeps texts of others from being read as marks.
@@ -56,9 +56,14 @@ pub fn mark_large_integers(text: &str) -> Cow<'_, str> {
     Cow::Owned(marked)
 }
 
+/// Tells whether a JSON text contains marks.
+pub fn has_marked_integers(text: &str) -> bool {
+    text.contains(MARK.as_str())
+}
+
 /// Replaces the marks in a JSON text without spaces between its parts by the integers.
 pub fn unmark_large_integers(text: String) -> String {
-    if !text.contains(MARK.as_str()) {
+    if !has_marked_integers(&text) {
         return text;
     }
     let start = format!("\"{}", *MARK);
@@ -89,6 +94,64 @@ pub fn round_large_integers(value: &mut Value) {
 /// Replaces the marks in a value by texts of the digits.
 pub fn stringify_large_integers(value: &mut Value) {
     replace_marks(value, |number| Some(number.into()));
+}
+
+/// Replaces the marks in a value by rounded numbers and returns their digits for
+/// [`restore_large_integers`], if there are marks. Unlike a mark, the digits mean the same in every
+/// process.
+///
+/// The digits are at the places of the marks in an object that has the form of the value; the items
+/// of a list are at their index. So they are at most as large as the value.
+pub fn take_large_integers(value: &mut Value) -> Option<Value> {
+    match value {
+        Value::String(text) => {
+            let digits = marked_integer(text)?.to_owned();
+            *value = digits.parse::<f64>().ok()?.into();
+            Some(Value::String(digits))
+        }
+        Value::Array(items) => {
+            let items = items.iter_mut().enumerate();
+            let taken =
+                items.filter_map(|(at, item)| Some((at.to_string(), take_large_integers(item)?)));
+            non_empty_object(taken.collect())
+        }
+        Value::Object(fields) => {
+            let fields = fields.iter_mut();
+            let taken = fields
+                .filter_map(|(name, field)| Some((name.clone(), take_large_integers(field)?)));
+            non_empty_object(taken.collect())
+        }
+        _ => None,
+    }
+}
+
+fn non_empty_object(fields: Map<String, Value>) -> Option<Value> {
+    (!fields.is_empty()).then_some(Value::Object(fields))
+}
+
+/// Puts marks in place of the numbers whose digits [`take_large_integers`] returned.
+pub fn restore_large_integers(value: &mut Value, digits: &Value) {
+    match (value, digits) {
+        (value @ Value::Number(_), Value::String(number)) if is_large_integer(number) => {
+            *value = format!("{}{number}", *MARK).into();
+        }
+        (Value::Array(items), Value::Object(digits)) => {
+            for (at, digits) in digits {
+                let item = at.parse::<usize>().ok().and_then(|at| items.get_mut(at));
+                if let Some(item) = item {
+                    restore_large_integers(item, digits);
+                }
+            }
+        }
+        (Value::Object(fields), Value::Object(digits)) => {
+            for (name, digits) in digits {
+                if let Some(field) = fields.get_mut(name) {
+                    restore_large_integers(field, digits);
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 fn replace_marks(value: &mut Value, replacement: fn(&str) -> Option<Value>) {
@@ -225,6 +288,32 @@ mod tests {
         assert!(has_marks(&value));
         round_large_integers(&mut value);
         assert_eq!(value, json!(1.844_674_407_370_955_2e22));
+    }
+
+    #[test]
+    fn digits_that_are_kept_beside_a_value_bring_every_integer_back() {
+        let text = format!(r#"{{"a":[0,-{LARGE},{{"b":{LARGE},"c":"{LARGE}"}}],"d":1.5}}"#);
+        let marked: Value = serde_json::from_str(&mark_large_integers(&text)).unwrap();
+        let mut stored = marked.clone();
+        let digits = take_large_integers(&mut stored).unwrap();
+        assert!(!has_marks(&stored) && !has_marks(&digits));
+        assert_eq!(
+            digits,
+            json!({ "a": { "1": format!("-{LARGE}"), "2": { "b": LARGE } } })
+        );
+        let mut restored = stored.clone();
+        restore_large_integers(&mut restored, &digits);
+        assert_eq!(restored, marked);
+        assert_eq!(take_large_integers(&mut json!({ "a": [1, "x"] })), None);
+        // Digits that fit nothing change nothing.
+        for other in [
+            json!(LARGE),
+            json!({ "a": { "9": LARGE, "x": LARGE }, "d": "12" }),
+        ] {
+            let mut value = stored.clone();
+            restore_large_integers(&mut value, &other);
+            assert_eq!(value, stored);
+        }
     }
 
     #[test]

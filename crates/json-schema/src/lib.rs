@@ -11,8 +11,8 @@ mod validator;
 mod work;
 
 pub use large_integers::{
-    mark_large_integers, marked_integer, round_large_integers, stringify_large_integers,
-    unmark_large_integers,
+    has_marked_integers, mark_large_integers, marked_integer, restore_large_integers,
+    round_large_integers, stringify_large_integers, take_large_integers, unmark_large_integers,
 };
 pub use validator::{JsonSchemaError, JsonSchemaValidator, MAX_VIOLATIONS, SchemaViolation};
 

@@ -37,6 +37,9 @@ const MAX_RESOURCES: usize = 64;
 /// The maximum work of one verdict: about a tenth of a second.
 const MAX_WORK: u64 = 2_000_000;
 
+/// The maximum work of a quick verdict: less than a millisecond.
+const MAX_QUICK_WORK: u64 = 5_000;
+
 /// The maximum work of a validation whose violations are collected. Each violation of an alternative
 /// is a value of its own until the first ten are chosen, so this bounds memory, too.
 const MAX_WORK_WITH_VIOLATIONS: u64 = 50_000;
@@ -175,9 +178,20 @@ impl JsonSchemaValidator {
             && self.validator.is_valid(value)
     }
 
+    /// Returns true if checking the value takes so little time that an asynchronous task may do it.
+    pub fn is_quick(&self, value: &Value) -> bool {
+        // Values that are nested too deeply are refused before anything else is done.
+        references::depth(value, MAX_ARGUMENT_DEPTH) > MAX_ARGUMENT_DEPTH
+            || self.count_work_up_to(value, MAX_QUICK_WORK).is_ok()
+    }
+
     fn count_work(&self, value: &Value) -> Result<u64, TooMuchWork> {
+        self.count_work_up_to(value, MAX_WORK)
+    }
+
+    fn count_work_up_to(&self, value: &Value, most: u64) -> Result<u64, TooMuchWork> {
         let refs = references::SchemaRefs::new(&self.schema, self.has_legacy_id);
-        count_work(&refs, value, MAX_WORK)
+        count_work(&refs, value, most)
     }
 }
 

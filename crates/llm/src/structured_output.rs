@@ -1,6 +1,7 @@
 //! Typed answers from a [`ChatModel`]: asks, parses, coerces, validates, and asks once more if
 //! needed.
 
+use deliberate_core::has_more_values;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -17,6 +18,9 @@ use crate::{ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, Plain
 const MAX_FAULTS: usize = 3;
 /// Longest description of a validation error.
 const MAX_FAULT_CHARS: usize = 300;
+/// The most values in an answer whose validation errors are named. The library builds an error for each
+/// violation before the first one can be read, so this bounds memory.
+const MAX_VALUES_WITH_FAULTS: usize = 10_000;
 
 /// A typed answer with the replies it came from.
 #[derive(Debug, Clone, PartialEq)]
@@ -236,10 +240,14 @@ fn empty_field(value: &Value, schema: &Value) -> Option<String> {
     })
 }
 
-/// Returns the schema violations of a value, field by field. Unknown fields are allowed.
+/// Returns the schema violations of a value, field by field; none of a value with very many values.
+/// Unknown fields are allowed.
 fn schema_faults(value: &Value, schema: &Value) -> Vec<String> {
     use jsonschema::error::ValidationErrorKind as Kind;
 
+    if has_more_values(value, MAX_VALUES_WITH_FAULTS) {
+        return Vec::new();
+    }
     let Ok(validator) = jsonschema::validator_for(schema) else {
         return Vec::new();
     };
@@ -264,12 +272,84 @@ fn schema_faults(value: &Value, schema: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether a required property is missing, at any depth.
+/// Returns whether a required property is missing where a truncated value ends, at any depth.
 fn is_missing_required(value: &Value, schema: &Value) -> bool {
     use jsonschema::error::ValidationErrorKind as Kind;
 
+    let end = without_earlier_items(value);
+    if has_more_values(&end, MAX_VALUES_WITH_FAULTS) {
+        return false;
+    }
     jsonschema::validator_for(schema).is_ok_and(|validator| {
-        let mut errors = validator.iter_errors(value);
+        let mut errors = validator.iter_errors(&end);
         errors.any(|error| matches!(error.kind(), Kind::Required { .. }))
     })
+}
+
+/// Returns a value with only the last item of each list: what is missing in a truncated value is
+/// missing there.
+fn without_earlier_items(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items
+            .last()
+            .map(without_earlier_items)
+            .into_iter()
+            .collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| (name.clone(), without_earlier_items(value)))
+            .collect(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Scores {
+        #[expect(dead_code, reason = "only whether it can be read counts")]
+        scores: Vec<f64>,
+    }
+
+    fn schema() -> Value {
+        let score = json!({ "anyOf": [{ "type": "number" }, { "type": "integer" }] });
+        json!({
+            "type": "object",
+            "properties": { "scores": { "type": "array", "items": score } },
+            "required": ["scores"],
+        })
+    }
+
+    #[test]
+    fn the_errors_of_a_very_long_list_are_not_collected() {
+        let reason = |count: usize| {
+            let answer = json!({ "scores": vec!["wrong"; count] });
+            deserialize_checked::<Scores>(&answer, &schema()).unwrap_err()
+        };
+        assert!(reason(10).contains("field `scores.0`"), "{}", reason(10));
+        let long = reason(1_000_000);
+        assert!(long.starts_with("invalid type: string"), "{long}");
+        assert!(!long.contains("field `"), "{long}");
+    }
+
+    #[test]
+    fn a_long_list_that_was_cut_is_incomplete_where_its_last_item_is() {
+        let score = json!({ "type": "object", "required": ["score"] });
+        let schema = json!({ "type": "object", "required": ["scores"], "properties": {
+            "scores": { "type": "array", "items": score },
+        } });
+        let is_missing = |value: Value| is_missing_required(&value, &schema);
+        assert!(is_missing(json!({})));
+        for count in [1, 1_000_000] {
+            let mut scores = vec![json!({ "score": 1, "unknown": "x" }); count];
+            assert!(!is_missing(json!({ "scores": scores })));
+            scores.push(json!({}));
+            assert!(is_missing(json!({ "scores": scores })));
+        }
+    }
 }

@@ -1,5 +1,5 @@
 //! Loads reasoning entities by id and builds the errors about them: an unknown id, an entity of
-//! another session, one that a backtrack set aside, a closed branch, a pruned node, a wrong mode.
+//! another session, one that a backtrack set aside, a closed branch, a pruned node.
 
 use deliberate_core::{
     Branch, BranchId, BranchState, Checkpoint, CheckpointId, Graph, GraphId, GraphNode, NodeId,

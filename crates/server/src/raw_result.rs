@@ -87,6 +87,8 @@ impl<H: ServerHandler> Service<RoleServer> for RawResultService<H> {
 pub(crate) fn may_have_raw_result(request: &ClientRequest) -> bool {
     matches!(
         request,
-        ClientRequest::CallToolRequest(_) | ClientRequest::ListToolsRequest(_)
+        ClientRequest::CallToolRequest(_)
+            | ClientRequest::ListToolsRequest(_)
+            | ClientRequest::GetTaskRequest(_)
     )
 }

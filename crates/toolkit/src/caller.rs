@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{ConversationSessions, InputReply, Principal, ToolContext, TraceContext};
+use crate::{ClientConversation, InputReply, Principal, ToolContext, TraceContext};
 
 /// The part of a call that the transport provides: cancellation, progress, the principal, and the
 /// client's own model.
@@ -22,9 +22,9 @@ pub struct CallerContext {
     /// Whether the prompts of a suspended call go to a model that does not see the conversation in
     /// which the call was made.
     pub prompts_leave_conversation: bool,
-    /// The sessions whose steps stand in the conversation in which the call is made. `None` if the
-    /// requests of the client are independent.
-    pub conversation: Option<ConversationSessions>,
+    /// What stands in the conversation in which the call is made. `None` if the requests of the client
+    /// are independent.
+    pub conversation: Option<ClientConversation>,
     /// The principal that calls.
     pub principal: Principal,
     /// The client's trace context, if it sent one.

@@ -1,34 +1,50 @@
-//! The reasoning sessions whose steps stand in the conversation of a connection.
+//! What stands in the conversation of a connection: the steps of reasoning sessions, and instructions.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use deliberate_core::{SessionId, Timestamp};
 
+use crate::ClientPrompt;
+
 /// The most sessions that are remembered for a connection; the oldest are forgotten first, so that
 /// their steps are shown once more.
 const MAX_SESSIONS: usize = 256;
 
-/// The sessions that the client's model of one connection has made or read, and until when. It lives
-/// as long as the connection: an MCP session, or a process over standard input and output. A client
-/// whose requests are independent has none, so that its model is always shown the earlier steps.
-#[derive(Debug, Clone, Default)]
-pub struct ConversationSessions(Arc<Mutex<VecDeque<(SessionId, Timestamp)>>>);
+/// The most system prompts that are remembered for a connection; others are shown every time.
+const MAX_INSTRUCTIONS: usize = 64;
 
-impl ConversationSessions {
+/// What stands after the first sentence of instructions that the model was given before.
+const REST_IS_KNOWN: &str = "(The rest of these instructions is as in your earlier call.)";
+
+/// What the client's model of one connection has seen. It lives as long as the connection: an MCP
+/// session, or a process over standard input and output. A client whose requests are independent has
+/// none, so that its model is always shown everything.
+#[derive(Debug, Clone, Default)]
+pub struct ClientConversation(Arc<Mutex<SeenByClient>>);
+
+#[derive(Debug, Default)]
+struct SeenByClient {
+    /// The sessions that the model has made or read, and until when.
+    sessions: VecDeque<(SessionId, Timestamp)>,
+    /// The system prompts that the model was given. There is one for each kind of request.
+    instructions: HashSet<String>,
+}
+
+impl ClientConversation {
     /// Tells whether the steps of a session that was last changed at `changed_at` stand in the
     /// conversation: another connection may have added some since.
     pub fn is_current(&self, id: &SessionId, changed_at: Timestamp) -> bool {
-        let sessions = self.lock();
-        let mut known = sessions.iter().filter(|(known, _)| known == id);
+        let seen = self.lock();
+        let mut known = seen.sessions.iter().filter(|(known, _)| known == id);
         known.any(|(_, seen_until)| changed_at <= *seen_until)
     }
 
     /// Remembers that the steps of the session until `seen_until` stand in the conversation.
     pub fn insert(&self, id: SessionId, seen_until: Timestamp) {
-        let mut sessions = self.lock();
+        let sessions = &mut self.lock().sessions;
         if let Some((_, known)) = sessions.iter_mut().find(|(known, _)| *known == id) {
             *known = seen_until.max(*known);
             return;
@@ -39,7 +55,22 @@ impl ConversationSessions {
         sessions.push_back((id, seen_until));
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(SessionId, Timestamp)>> {
+    /// Replaces the system prompts that the model was given before, and remembers the others.
+    pub(crate) fn shorten_known_instructions(&self, asks: &mut [ClientPrompt]) {
+        let mut seen = self.lock();
+        let known = seen.instructions.clone();
+        for ask in asks {
+            if known.contains(&ask.system) {
+                // The first sentence tells which instructions are meant.
+                let (first, _) = ask.system.split_once(". ").unwrap_or((&ask.system, ""));
+                ask.system = format!("{}. {REST_IS_KNOWN}", first.trim_end_matches('.'));
+            } else if seen.instructions.len() < MAX_INSTRUCTIONS {
+                seen.instructions.insert(ask.system.clone());
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SeenByClient> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -50,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_oldest_sessions_are_forgotten_first() {
-        let conversation = ConversationSessions::default();
+        let conversation = ClientConversation::default();
         let id = |number: usize| SessionId::from(format!("s{number}"));
         let at = Timestamp::from_micros(5);
         for number in 0..=MAX_SESSIONS {
@@ -64,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_session_that_another_connection_changed_is_not_current() {
-        let conversation = ConversationSessions::default();
+        let conversation = ClientConversation::default();
         let id = SessionId::from("s".to_owned());
         let at = Timestamp::from_micros;
         conversation.insert(id.clone(), at(5));

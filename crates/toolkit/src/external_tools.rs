@@ -7,7 +7,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_core::truncate_chars;
+use deliberate_core::{SuspendedCall, truncate_chars};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -19,6 +19,9 @@ use crate::{
 /// The field of an answer that holds the result of an upstream server, which is passed on
 /// unchanged: with all its fields, in their order.
 pub const RAW_RESULT: &str = "handed_on";
+
+/// The field of a stored call that holds the digits of its large integers.
+const LARGE_INTEGERS: &str = "large_integers";
 
 /// The log target of the audit log: one line per call of an external tool, also if it is refused.
 pub const AUDIT_TARGET: &str = "audit";
@@ -74,9 +77,19 @@ pub trait ExternalTools: Send + Sync {
         None
     }
 
-    /// Replaces the marks of large integers in a value. Within a call a mark may stand for an integer
-    /// that JSON values can't hold; it means nothing in the log, in the store or to another tool.
-    fn replace_integer_marks(&self, _value: &mut Value, _form: LargeIntegerForm) {}
+    /// Replaces the marks of large integers in a value by texts of their digits. Within a call a mark
+    /// may stand for an integer that JSON values can't hold; it means nothing in the log or to another
+    /// tool.
+    fn stringify_large_integers(&self, _value: &mut Value) {}
+
+    /// Replaces the marks in a value by rounded numbers and returns the digits, if there are any. A
+    /// mark means nothing to another process, so the store holds the digits beside the value.
+    fn take_large_integers(&self, _value: &mut Value) -> Option<Value> {
+        None
+    }
+
+    /// Puts marks in place of the numbers whose digits were taken.
+    fn restore_large_integers(&self, _value: &mut Value, _digits: &Value) {}
 }
 
 /// The upstream server and tool that a call names.
@@ -86,15 +99,6 @@ pub struct ExternalTarget {
     pub server: Option<String>,
     /// The tool at the server or, without a server, the whole name.
     pub tool: String,
-}
-
-/// What takes the place of an integer that JSON values can't hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LargeIntegerForm {
-    /// A text of its digits, for readers who need every digit.
-    Digits,
-    /// The nearest number, where a schema requires a number.
-    Rounded,
 }
 
 /// A tool of an upstream server.
@@ -318,12 +322,53 @@ impl ToolTable {
         })
     }
 
-    /// Returns the value without marks of large integers.
-    pub(crate) fn without_integer_marks(&self, mut value: Value, form: LargeIntegerForm) -> Value {
+    /// Returns the value with texts of digits in place of the marks of large integers.
+    pub(crate) fn with_digits(&self, mut value: Value) -> Value {
         if let Some(external) = &self.external {
-            external.replace_integer_marks(&mut value, form);
+            external.stringify_large_integers(&mut value);
         }
         value
+    }
+
+    /// Returns a call as the store holds it: with the digits of large integers beside its arguments.
+    pub(crate) fn to_stored_call(&self, mut call: SuspendedCall) -> SuspendedCall {
+        let external = self.external.as_ref();
+        let digits = external.and_then(|it| it.take_large_integers(&mut call.arguments));
+        if let (Some(digits), Some(journal)) = (digits, call.journal.as_object_mut()) {
+            journal.insert(LARGE_INTEGERS.to_owned(), digits);
+        }
+        call
+    }
+
+    /// Returns an outcome as the store holds it: with the digits of large integers beside the result
+    /// of the upstream server.
+    pub(crate) fn to_stored_outcome(&self, mut outcome: Value) -> Value {
+        let external = self.external.as_ref();
+        let digits = external.and_then(|it| it.take_large_integers(outcome.get_mut(RAW_RESULT)?));
+        if let (Some(digits), Some(fields)) = (digits, outcome.as_object_mut()) {
+            fields.insert(LARGE_INTEGERS.to_owned(), digits);
+        }
+        outcome
+    }
+
+    /// Returns a stored call with marks of large integers.
+    pub(crate) fn restore_stored_call(&self, mut call: SuspendedCall) -> SuspendedCall {
+        let Some(external) = &self.external else {
+            return call;
+        };
+        let journal = call.journal.as_object_mut();
+        if let Some(digits) = journal.and_then(|journal| journal.remove(LARGE_INTEGERS)) {
+            external.restore_large_integers(&mut call.arguments, &digits);
+        }
+        let outcome = call.outcome.as_mut().filter(|_| !call.failed);
+        if let Some(fields) = outcome.and_then(Value::as_object_mut)
+            && fields.contains_key(RAW_RESULT)
+            && let Some(digits) = fields.remove(LARGE_INTEGERS)
+            && let Some(result) = fields.get_mut(RAW_RESULT)
+        {
+            external.restore_large_integers(result, &digits);
+        }
+        call
     }
 
     /// Tells whether a name is that of an external tool that the principal may call.

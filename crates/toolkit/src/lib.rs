@@ -32,7 +32,7 @@ pub use caller::{
     LogForwarder, ModelSelector,
 };
 pub use compute::{ComputeError, compute, is_abandoned, with_request_limits};
-pub use conversation::ConversationSessions;
+pub use conversation::ClientConversation;
 pub use deliberate_core::ErrorCode;
 pub use dispatch::{
     call_outcome::{CallOutcome, ClientPrompt, NeedsReply},
@@ -43,7 +43,7 @@ pub use error::{ArgumentIssue, EntityKind, ToolError};
 pub use event::{CallEvent, CallInfo, CallListener};
 pub use external_tools::{
     AUDIT_TARGET, AliasTarget, ExternalCallEnd, ExternalTarget, ExternalTool, ExternalTools,
-    InputReply, LargeIntegerForm, RAW_RESULT, upstream_failure,
+    InputReply, RAW_RESULT, upstream_failure,
 };
 pub use presentation::{CallPresenter, PresentedOutput, REPLIES_RECORDED, REPLY_RECORDED};
 pub use principal::{Principal, ToolScope, matches_pattern};

@@ -4,7 +4,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use deliberate_core::did_you_mean;
+use deliberate_json_schema::SchemaViolation;
 use serde_json::Value;
+use tokio::task::spawn_blocking;
 
 use super::{Adapter, Next, ToolInvocation};
 use crate::{
@@ -139,7 +141,7 @@ impl Adapter {
                 .get("resultType")
                 .is_some_and(|kind| kind == "input_required");
         if let (Some(tool), false, true) = (&tool, waits, self.0.config.validate)
-            && let Some(reason) = tool.result_violation(&executed.result)
+            && let Some(reason) = result_violation(tool, &executed.result).await
         {
             let answer = executed.without_structured_content(&reason);
             let kind = ClientErrorKind::Malformed { reason };
@@ -178,13 +180,35 @@ impl Adapter {
             let error = ClientError::new(client.name(), kind);
             return Err(FailedCall::new(error, None));
         };
-        let faults = tool.check_arguments(&invocation.arguments);
+        let faults = argument_faults(tool, &invocation.arguments).await;
         if faults.is_empty() {
             return Ok(Some(tool.clone()));
         }
         let error = ClientError::new(client.name(), ClientErrorKind::InvalidArguments(faults));
         Err(FailedCall::new(error, Some(tool.clone())))
     }
+}
+
+/// Returns the violations of the input schema. The server's schema decides how long that takes, so only
+/// a quick check is done on the runtime.
+async fn argument_faults(tool: &Arc<ToolDef>, arguments: &Value) -> Vec<SchemaViolation> {
+    if tool.checks_arguments_quickly(arguments) {
+        return tool.check_arguments(arguments);
+    }
+    let (tool, arguments) = (tool.clone(), arguments.clone());
+    let checked = spawn_blocking(move || tool.check_arguments(&arguments)).await;
+    // What can't be checked is the server's to check.
+    checked.unwrap_or_default()
+}
+
+/// Returns how a result violates the output schema.
+async fn result_violation(tool: &Arc<ToolDef>, result: &Value) -> Option<String> {
+    if tool.checks_result_quickly(result) {
+        return tool.result_violation(result);
+    }
+    let (tool, result) = (tool.clone(), result.clone());
+    let checked = spawn_blocking(move || tool.result_violation(&result)).await;
+    checked.unwrap_or_default()
 }
 
 /// A call that failed at one server.

@@ -318,3 +318,57 @@ async fn an_interceptor_may_repeat() {
     assert_eq!(text(&executed.result), "now");
     assert_eq!(log.lock().unwrap().len(), 6);
 }
+
+/// Returns how often other tasks get a turn until the work is done.
+async fn turns_during(work: impl Future<Output = ()>) -> usize {
+    let mut work = std::pin::pin!(work);
+    let mut turns = 0;
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut work => return turns,
+            () = tokio::task::yield_now() => turns += 1,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_check_that_takes_long_leaves_the_runtime_to_others() {
+    let constants: Vec<Value> = (0..500).map(|at| json!({ "const": at })).collect();
+    let list = json!({ "type": "array", "items": { "anyOf": constants } });
+    let schema = json!({ "type": "object", "properties": { "list": list } });
+    let tools = json!([
+        { "name": "given", "inputSchema": schema },
+        { "name": "answered", "inputSchema": { "type": "object" }, "outputSchema": schema },
+    ]);
+    let puppet = handshake_server(tools, |stage, message| {
+        let content = message["params"]["arguments"].clone();
+        stage.answer(
+            message,
+            &json!({ "content": [], "structuredContent": content }),
+        );
+    });
+    let adapter = adapter(&[("s", &puppet)], AdapterConfig::default());
+    for tool in ["given", "answered"] {
+        let call = async |length: usize| {
+            let arguments = json!({ "list": vec![499; length] });
+            let result = execute(&adapter, "s", tool, arguments)
+                .await
+                .unwrap()
+                .result;
+            assert_eq!(
+                result["structuredContent"]["list"]
+                    .as_array()
+                    .unwrap()
+                    .len(),
+                length
+            );
+        };
+        // The first call compiles the schema.
+        call(1).await;
+        let quick = turns_during(call(1)).await;
+        let long = turns_during(call(1_000)).await;
+        assert!(quick < 100, "{tool}: {quick}");
+        assert!(long > 1_000, "{tool}: {long}");
+    }
+}

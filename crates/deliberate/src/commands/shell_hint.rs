@@ -16,7 +16,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("reasoning_sessions lists", "`deliberate sessions` lists"),
     ("reasoning_get shows", "`deliberate sessions show` shows"),
     (
-        "Use an id from the answer of an earlier call.",
+        "Use an id from the answer of an earlier call; a short one such as t3 or n2 needs its \
+         session_id or graph_id beside it.",
         "`deliberate sessions show` prints the ids of a session.",
     ),
     (
@@ -279,7 +280,8 @@ mod tests {
         assert_eq!(explain_error(other).to_string(), "content: is mine");
     }
 
-    /// Returns the hints in the sources of a crate: the literals after `hint:` and `instead:`.
+    /// Returns the hints in the sources of a crate: the literals, and the constants of the same file,
+    /// after `hint:` and `instead:`.
     fn hints_in_sources(folder: &Path) -> Vec<String> {
         let mut hints = Vec::new();
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -295,19 +297,52 @@ mod tests {
             {
                 let code = part
                     .trim_start_matches("Some(")
+                    .trim_start()
                     .trim_start_matches("format!(");
-                let Some(literal) = code.trim_start().strip_prefix('"') else {
-                    continue;
+                let hint = match constant_name(code) {
+                    Some(name) => Some(
+                        literal_of_constant(&source, name)
+                            .unwrap_or_else(|| panic!("{name} is not in {}", path.display())),
+                    ),
+                    None => string_literal(code),
                 };
-                let lines = literal.split('"').next().unwrap().lines();
-                hints.push(
-                    lines
-                        .map(|line| line.trim_start().trim_end_matches('\\'))
-                        .collect(),
-                );
+                hints.extend(hint);
             }
         }
         hints
+    }
+
+    /// Returns the string literal that the code begins with, on one line.
+    fn string_literal(code: &str) -> Option<String> {
+        let literal = code.trim_start().strip_prefix('"')?;
+        let lines = literal.split('"').next()?.lines();
+        Some(
+            lines
+                .map(|line| line.trim_start().trim_end_matches('\\'))
+                .collect(),
+        )
+    }
+
+    /// Returns the name that the code begins with, if it is that of a constant.
+    fn constant_name(code: &str) -> Option<&str> {
+        let is_in_name =
+            |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+        let end = code.find(|letter: char| !is_in_name(letter))?;
+        let (name, rest) = code.split_at(end);
+        (name.len() > 1 && rest.starts_with([',', ')', '.'])).then_some(name)
+    }
+
+    fn literal_of_constant(source: &str, name: &str) -> Option<String> {
+        let (_, after) = source.split_once(&format!("const {name}: &str ="))?;
+        string_literal(after)
+    }
+
+    #[test]
+    fn a_hint_in_a_constant_is_found() {
+        let source = "const HINT: &str = \"Use \\\n     it.\";";
+        assert_eq!(constant_name("HINT,\n}"), Some("HINT"));
+        assert_eq!(constant_name("Some(hint)"), None);
+        assert_eq!(literal_of_constant(source, "HINT").unwrap(), "Use it.");
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use deliberate_json_schema::{round_large_integers, stringify_large_integers};
-use deliberate_toolkit::{
-    AliasTarget, ExternalTarget, ExternalTool, ExternalTools, InputReply, LargeIntegerForm,
+use deliberate_json_schema::{
+    restore_large_integers, stringify_large_integers, take_large_integers,
 };
+use deliberate_toolkit::{AliasTarget, ExternalTarget, ExternalTool, ExternalTools, InputReply};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -85,11 +85,16 @@ impl ExternalTools for ExposedTools {
         })
     }
 
-    fn replace_integer_marks(&self, value: &mut Value, form: LargeIntegerForm) {
-        match form {
-            LargeIntegerForm::Digits => stringify_large_integers(value),
-            LargeIntegerForm::Rounded => round_large_integers(value),
-        }
+    fn stringify_large_integers(&self, value: &mut Value) {
+        stringify_large_integers(value);
+    }
+
+    fn take_large_integers(&self, value: &mut Value) -> Option<Value> {
+        take_large_integers(value)
+    }
+
+    fn restore_large_integers(&self, value: &mut Value, digits: &Value) {
+        restore_large_integers(value, digits);
     }
 }
 

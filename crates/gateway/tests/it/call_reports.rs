@@ -10,7 +10,8 @@ use deliberate_gateway::UpstreamConnection;
 use deliberate_mcp_client::transport::McpEra;
 use deliberate_store::Pagination;
 use deliberate_toolkit::{
-    AUDIT_TARGET, CallEvent, CallListener, CallOutcome, CallerContext, Registry, ToolScope,
+    AUDIT_TARGET, CALL_SPAN, CallEvent, CallListener, CallOutcome, CallerContext, Registry,
+    ToolScope,
 };
 use serde_json::json;
 use tracing::{
@@ -18,6 +19,7 @@ use tracing::{
     field::{Field, Visit},
     span::{Attributes, Id, Record},
 };
+use tracing_subscriber::{Layer, layer::Context, prelude::*, registry::LookupSpan};
 
 use super::{
     mock_upstream::MockUpstream,
@@ -156,6 +158,84 @@ async fn the_audit_log_has_refused_calls_and_calls_of_unknown_servers() {
             "ann - nobody__any gateway_call Forbidden",
             "ann - nobody__any gateway_call UnknownServer",
             "ann far echo gateway_call Validation",
+        ]
+    );
+}
+
+/// Records the spans of calls.
+#[derive(Clone, Default)]
+struct CallSpans(Arc<Mutex<Vec<LineFields>>>);
+
+/// The place of a span in the records.
+struct SpanNumber(usize);
+
+impl CallSpans {
+    /// Returns the spans as `caller tool server error`.
+    fn lines(&self) -> Vec<String> {
+        let names = [
+            "enduser.id",
+            "gen_ai.tool.name",
+            "deliberate.upstream_server",
+            "error.type",
+        ];
+        let recorded = self.0.lock().unwrap();
+        let field =
+            |fields: &LineFields, name| fields.0.get(name).map_or("-", String::as_str).to_owned();
+        let line = |fields: &LineFields| names.map(|name| field(fields, name)).join(" ");
+        recorded.iter().map(line).collect()
+    }
+}
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for CallSpans {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        if attributes.metadata().target() != CALL_SPAN {
+            return;
+        }
+        let mut fields = LineFields::default();
+        attributes.record(&mut fields);
+        let mut recorded = self.0.lock().unwrap();
+        let number = SpanNumber(recorded.len());
+        recorded.push(fields);
+        let span = context.span(id).unwrap();
+        span.extensions_mut().insert(number);
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        let span = context.span(id).unwrap();
+        if let Some(number) = span.extensions().get::<SpanNumber>() {
+            values.record(&mut self.0.lock().unwrap()[number.0]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_span_of_a_call_names_its_caller_server_tool_and_error() {
+    let folder = temp_dir();
+    let tools = [tool("echo", ""), tool("fail", ""), tool("refuse", "")];
+    let (fixture, _) = GatewayFixture::with_one_server(&folder, &tools);
+    let traces = CallSpans::default();
+    let guard = tracing_subscriber::registry()
+        .with(traces.clone())
+        .set_default();
+    for (name, arguments) in [
+        ("far__echo", json!({})),
+        ("gateway_call", json!({ "tool": "far__fail" })),
+        ("far__refuse", json!({})),
+        ("gateway_call", json!({ "tool": "nobody__any" })),
+        ("gateway_search", json!({ "query": "echo" })),
+    ] {
+        // Whether it succeeds is in the span.
+        drop(fixture.call_as(modern_caller("ann"), name, arguments).await);
+    }
+    drop(guard);
+    assert_eq!(
+        traces.lines(),
+        [
+            "ann far__echo far -",
+            "ann far__fail far ToolFailed",
+            "ann far__refuse far Rpc",
+            "ann gateway_call - UnknownServer",
+            "ann gateway_search - -",
         ]
     );
 }

@@ -17,6 +17,7 @@ mod injection_scan;
 mod mock_upstream;
 mod pass_through;
 mod pins;
+mod principal_credentials;
 mod real_definitions;
 mod resource_links;
 mod search;

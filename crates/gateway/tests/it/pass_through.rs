@@ -287,7 +287,7 @@ async fn the_invocation_log_has_the_digits_of_large_integers() {
 }
 
 #[tokio::test]
-async fn a_stored_result_holds_large_integers_as_numbers() {
+async fn a_stored_call_keeps_every_digit_of_large_integers() {
     let folder = temp_dir();
     let mut quick = server("far");
     quick.background_after = Some(Duration::from_millis(20));
@@ -305,12 +305,30 @@ async fn a_stored_result_holds_large_integers_as_numbers() {
     };
     up.late_answers.add_permits(1);
     far.registry.wait_background_calls().await;
-    let stored = far.store.suspended_call(&running.id.into()).await.unwrap();
-    let stored = stored.unwrap();
+    let id = running.id.as_str().into();
+    let stored = far.store.suspended_call(&id).await.unwrap().unwrap();
+    // The numbers are rounded, as every reader of JSON takes them; the digits are beside them.
     let rounded = json!(1.844_674_407_370_955_2e22);
     assert_eq!(stored.arguments["arguments"]["n"], rounded);
     let outcome = stored.outcome.unwrap();
     assert_eq!(outcome["handed_on"]["structuredContent"]["n"], rounded);
+    assert_eq!(stored.journal["large_integers"]["arguments"]["n"], LARGE);
+    assert_eq!(outcome["large_integers"]["structuredContent"]["n"], LARGE);
+    let operator = Principal::default();
+    let left = far.registry.background_call(&running.id, &operator);
+    assert_eq!(
+        left.await.unwrap().arguments["arguments"],
+        large_arguments()
+    );
+    let answer = far
+        .call("reasoning_resume", json!({ "id": running.id }))
+        .await;
+    let answer = unmark_large_integers(answer.unwrap().to_string());
+    assert!(
+        answer.contains(&format!(r#""structuredContent":{{"n":{LARGE}}}"#)),
+        "{answer}"
+    );
+    assert!(!answer.contains("large_integers"), "{answer}");
 }
 
 /// Runs an upstream server's tool inside its own call.

@@ -90,6 +90,17 @@ impl GatewayFixture {
         }
     }
 
+    /// Creates a fixture whose clients connect as the servers' settings say.
+    pub(crate) fn with_real_servers(store: Arc<dyn Store>, servers: Vec<GatewayServer>) -> Self {
+        let gateway = Gateway::new(GatewayOptions::new(servers, store.clone())).unwrap();
+        let registry = Registry::new(registry_deps(&store));
+        Self {
+            registry: Arc::new(register(registry, &gateway)),
+            gateway,
+            store,
+        }
+    }
+
     /// Creates a fixture with one server of the handshake era and these tools, in its own store.
     pub(crate) fn with_one_server(folder: &TempDir, tools: &[Value]) -> (Self, Arc<MockUpstream>) {
         let player = Arc::new(MockUpstream::new(McpEra::Handshake, tools.to_vec()));

@@ -40,6 +40,12 @@ impl ClientDriven {
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
+
+    /// Forgets the request of that key, because the call goes on without its reply.
+    pub fn withdraw(&self, key: &str) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        pending.retain(|ask| ask.key != key);
+    }
 }
 
 impl ChatModel for ClientDriven {

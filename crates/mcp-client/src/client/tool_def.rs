@@ -109,6 +109,18 @@ impl ToolDef {
             .map_or_else(Vec::new, |checker| checker.check(arguments))
     }
 
+    /// Tells whether checking the arguments takes so little time that an asynchronous task may do it:
+    /// they have little to be checked, and the schema was compiled by an earlier check.
+    pub fn checks_arguments_quickly(&self, arguments: &Value) -> bool {
+        is_quick(&self.input_validator, arguments)
+    }
+
+    /// Tells the same of [`result_violation`](Self::result_violation).
+    pub fn checks_result_quickly(&self, result: &Value) -> bool {
+        let structure = result.get("structuredContent");
+        structure.is_none_or(|structure| is_quick(&self.output_validator, structure))
+    }
+
     /// Checks structured content against the output schema.
     pub fn check_output(&self, answer: &Value) -> Vec<SchemaViolation> {
         let checker = self.output_validator.get_or_init(|| {
@@ -159,4 +171,9 @@ impl ToolDef {
             .and_then(|hints| hints.get(name)?.as_bool())
             .unwrap_or(otherwise)
     }
+}
+
+fn is_quick(validator: &OnceLock<Option<JsonSchemaValidator>>, value: &Value) -> bool {
+    let compiled = validator.get();
+    compiled.is_some_and(|usable| usable.as_ref().is_none_or(|it| it.is_quick(value)))
 }

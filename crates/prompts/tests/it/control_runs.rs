@@ -217,6 +217,7 @@ async fn deleting_needs_a_scope_of_its_own() {
     );
     let delete = json!({
         "resource_type": "prompt", "action": "delete", "id": "hello", "confirm": true,
+        "reason": "no longer wanted",
     });
     house.caller.principal.scope = allow(&["system_control", "resource_manager"]);
     for (tool, arguments) in [("system_control", &clear), ("resource_manager", &delete)] {
@@ -230,6 +231,23 @@ async fn deleting_needs_a_scope_of_its_own() {
     house.call_control(clear).await;
     let listed = house.call_control(json!({ "action": "session" })).await;
     assert_eq!(listed["total"], json!(0));
+    for allowed in [
+        ["resource_manager", "resource_manager/delete"].as_slice(),
+        &["resource_manager*"],
+    ] {
+        house.write_sample_prompts();
+        house.caller.principal.scope = allow(&["resource_manager"]);
+        let error = house.call("resource_manager", delete.clone()).await;
+        assert_eq!(error.unwrap_err().code(), "Forbidden");
+        house.caller.principal.scope = allow(allowed);
+        house
+            .call("resource_manager", delete.clone())
+            .await
+            .unwrap();
+        let inspect = json!({ "resource_type": "prompt", "action": "inspect", "id": "hello" });
+        let error = house.call("resource_manager", inspect).await;
+        assert_eq!(error.unwrap_err().code(), "NotFound", "{allowed:?}");
+    }
 }
 
 #[tokio::test]

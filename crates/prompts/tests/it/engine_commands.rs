@@ -1,6 +1,6 @@
 //! Commands: rendering, rejection, and that no input is lost or executed.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 
@@ -259,4 +259,14 @@ async fn a_slow_template_holds_up_nobody_else() {
     rendering.abort();
     let ended = rendering.await;
     assert!(!done, "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_short_command_with_a_large_number_is_refused_at_once() {
+    let command = r#"? "range(9)|slice(1000000000)|list|length > 1" : >>teach_me "how TLS works""#;
+    let kit = harness();
+    let refused = kit.error_text(json!({ "command": command }));
+    let refused = tokio::time::timeout(Duration::from_secs(20), refused).await;
+    let refused = refused.expect("it takes no time");
+    assert!(refused.starts_with("BadCondition"), "{refused}");
 }

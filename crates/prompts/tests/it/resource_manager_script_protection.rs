@@ -1,5 +1,8 @@
 //! Calls write no script unless the operator allows it, and never one that is allowed by name.
 
+use std::process::Command;
+
+use deliberate_toolkit::{CallOutcome, CallerContext};
 use serde_json::{Value, json};
 
 use super::resource_manager_support::ManagerHarness;
@@ -228,4 +231,46 @@ async fn a_stored_gate_of_a_caller_chooses_neither_environment_nor_folder_of_a_c
                            "description": "other" }),
     )
     .await;
+}
+
+/// Answers a prompt under a gate that runs `node --test` in the workspace.
+async fn run_node_tests(shop: &ManagerHarness) -> String {
+    let call = async |arguments: Value| {
+        let outcome = shop
+            .registry
+            .call("prompt_engine", arguments, CallerContext::default());
+        match outcome.await.unwrap() {
+            CallOutcome::Done(answer) => answer,
+            CallOutcome::NeedsReply(asked) => panic!("it asked: {asked:?}"),
+        }
+    };
+    let begun = call(json!({ "command": ">>greet who:\"Ann\" :: verify:\"node --test\"" })).await;
+    let answer = json!({ "chain_id": begun["chain_id"], "user_response": "Hello Ann!" });
+    call(answer).await.to_string()
+}
+
+#[tokio::test]
+async fn an_allowed_test_command_runs_no_script_of_a_caller() {
+    if Command::new("node").arg("--version").output().is_err() {
+        eprintln!("skipped: node is not installed");
+        return;
+    }
+    for caller_scripts in [false, true] {
+        let shop = ManagerHarness::with_options(&|options| {
+            options.commands = vec!["node --test".to_owned()];
+            options.caller_scripts = caller_scripts;
+        });
+        shop.create_greeting("greet").await;
+        let marker = shop.root().join("marker");
+        let source = format!(
+            "require('fs').writeFileSync({:?}, 'ran')",
+            marker.display().to_string()
+        );
+        let script = json!([{ "id": "check", "name": "C", "script": source, "runtime": "node" }]);
+        let written = shop.manage(prompt("create", "test", &script)).await;
+        assert_eq!(written.is_ok(), caller_scripts, "{written:?}");
+        let output = run_node_tests(&shop).await;
+        // The command does run what it finds; that the operator may allow scripts is what shows it.
+        assert_eq!(marker.exists(), caller_scripts, "{output}");
+    }
 }

@@ -220,15 +220,26 @@ const GENERATION: GenerationParams = GenerationParams {
     temperature: 0.0,
 };
 
+/// The key of the request to the router.
+const REQUEST_KEY: &str = "auto";
+
 const ROUTER_TEMPLATE: &str = include_str!("router.md");
 
 static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
-    ReasoningPromptTemplate::new::<RouterReply<ForwardChoice>>("auto", ROUTER_TEMPLATE, GENERATION)
+    ReasoningPromptTemplate::new::<RouterReply<ForwardChoice>>(
+        REQUEST_KEY,
+        ROUTER_TEMPLATE,
+        GENERATION,
+    )
 });
 
 /// The template for a session that has a checkpoint.
 static ASK_WITH_BACKTRACKING: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
-    ReasoningPromptTemplate::new::<RouterReply<ModeChoice>>("auto", ROUTER_TEMPLATE, GENERATION)
+    ReasoningPromptTemplate::new::<RouterReply<ModeChoice>>(
+        REQUEST_KEY,
+        ROUTER_TEMPLATE,
+        GENERATION,
+    )
 });
 
 impl Tool for Auto {
@@ -332,7 +343,10 @@ async fn choose(
     };
     match routed {
         // The client has declined to sample, so that its model would have to reply.
-        Err(ToolError::Model(ModelError::Pending)) => Ok(default_choice(content, has_way_back)),
+        Err(ToolError::Model(ModelError::Pending)) => {
+            call.withdraw_request(REQUEST_KEY);
+            Ok(default_choice(content, has_way_back))
+        }
         routed => routed,
     }
 }

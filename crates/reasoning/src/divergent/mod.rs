@@ -409,6 +409,7 @@ impl DivergentStep {
         let mut changes = home.changes();
         changes.extend(require_open_branch(self.branch.as_ref()));
         let mut perspectives = Vec::new();
+        let mut kept_thoughts = Vec::new();
         for view in views.perspectives.into_iter().take(self.most) {
             let viewpoint = view.viewpoint();
             let novelty_score = view.novelty_percent.map(|percent| percent.0);
@@ -431,7 +432,7 @@ impl DivergentStep {
                 novelty_score,
                 viability,
             });
-            changes.push(Change::AddThought(kept));
+            kept_thoughts.push(kept);
         }
         let confidence = views.synthesis.fields.confidence();
         let StepFields {
@@ -452,6 +453,13 @@ impl DivergentStep {
                 ("weakest_point", json!(weakest_point)),
             ]),
         );
+        // A perspective leads to its synthesis, which has the question that both answer.
+        for kept in &mut kept_thoughts {
+            if let Some(Value::Object(fields)) = &mut kept.metadata {
+                fields.insert("synthesis".to_owned(), json!(synthesis.id));
+            }
+        }
+        changes.extend(kept_thoughts.into_iter().map(Change::AddThought));
         let missing = self.requested.saturating_sub(perspectives.len());
         let output = Output {
             thought_id: synthesis.id.clone(),

@@ -22,7 +22,7 @@ use super::{
         GraphData, is_question, is_root, node_answer, rating::compare_rating, topology::Topology,
     },
     deactivate_node, new_edge, new_node,
-    prompt_context::share_budget,
+    prompt_context::{MergedSources, earlier_sources_budget, share_budget},
     resolve_problem,
 };
 use crate::{
@@ -123,6 +123,9 @@ struct AggregatePromptNode<'a> {
     score: Option<String>,
     content: String,
     answer: Option<&'a str>,
+    /// What was merged into the node earlier.
+    #[serde(flatten)]
+    earlier: MergedSources,
 }
 
 static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
@@ -167,7 +170,7 @@ impl Tool for GotAggregate {
         let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?
             .or(root.map(|root| root.content.as_str()));
         call.progress(0.0, Some(1.0), "merging");
-        let ask = aggregate_request(problem, &sources, call)?;
+        let ask = aggregate_request(problem, &sources, &whole, call)?;
         let insight = call.ask(ask, Some(AggregateReply::from_plain_text));
         let insight = insight.await?.value;
         let stated = insight.fields.confidence();
@@ -269,15 +272,23 @@ fn merged_confidence(answer: Option<&str>, sources: &[GraphNode]) -> Option<Scor
 fn aggregate_request(
     problem: Option<&str>,
     sources: &[GraphNode],
+    data: &GraphData,
     call: &ToolContext,
 ) -> Result<ModelRequest, ToolError> {
     let texts = share_budget(sources, call.context_tokens());
-    let nodes = sources.iter().zip(texts).zip(1..);
-    let nodes = nodes.map(|((node, content), number)| AggregatePromptNode {
+    let earlier: Vec<Vec<&GraphNode>> = sources
+        .iter()
+        .map(|source| data.merged_sources(&source.id))
+        .collect();
+    let merged_count = earlier.iter().filter(|nodes| !nodes.is_empty()).count();
+    let share = earlier_sources_budget(call.context_tokens()) / merged_count.max(1);
+    let nodes = sources.iter().zip(texts).zip(earlier).zip(1..);
+    let nodes = nodes.map(|(((node, content), earlier), number)| AggregatePromptNode {
         number,
         score: node.score.map(|score| format!("{:.2}", score.get())),
         content,
         answer: node_answer(node),
+        earlier: MergedSources::new(&earlier, share),
     });
     let groups = group_answers(sources.iter().map(node_answer));
     let results = groups.iter().map(|group| {

@@ -44,7 +44,7 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
     }),
     routing: Some(&ModeRouting {
         summary: "several partial answers, or factors that influence each other, are joined into one \
-                  whole",
+                  whole; takes several calls",
         examples: &[
             RoutingExample {
                 problem: "Traffic, noise and rents in our town drive each other. How does it all connect?",

@@ -4,11 +4,10 @@ use std::collections::HashSet;
 
 use deliberate_core::{GraphId, GraphNode, NodeId, NodeKind, NodeUpdate, Score, SessionId};
 use deliberate_toolkit::{
-    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{
     data::{
@@ -131,7 +130,8 @@ impl From<GraphNode> for Conclusion {
     }
 }
 
-/// Loads the nodes that the call names, without duplicates.
+/// Loads the nodes that the call names, without duplicates. Even the root may be named: it can hold a
+/// first answer, and nothing better may have grown from it.
 async fn load_named_nodes(
     ids: &[NodeId],
     data: &GraphData,
@@ -141,11 +141,6 @@ async fn load_named_nodes(
     let mut nodes = Vec::with_capacity(ids.len());
     for id in ids.iter().filter(|id| seen.insert(*id)) {
         let node = crate::lookup::node(call, id, &data.graph.id).await?;
-        if is_question(&node) {
-            let rule = "must not name the root: it is the question; continue it first";
-            let issue = ArgumentIssue::new("terminal_node_ids", rule).with_value(&json!(id));
-            return Err(ToolError::Invalid(vec![issue]));
-        }
         nodes.push(node);
     }
     Ok(nodes)
@@ -153,8 +148,8 @@ async fn load_named_nodes(
 
 /// Selects the existing conclusions; else the last merged and refined nodes and what grew from them;
 /// else the best nodes; else, if no node is rated, the deepest active ones. A merged or refined node
-/// is represented by its successor. Nodes beside a merged one are leftovers, which only a caller can
-/// name; the question is never a conclusion.
+/// is represented by its successor. The question, and the nodes beside a merged one, become conclusions
+/// only if a call names them.
 fn select_conclusions(data: &GraphData) -> Vec<GraphNode> {
     let terminal: Vec<&GraphNode> = data
         .usable_nodes()

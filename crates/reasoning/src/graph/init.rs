@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     agreement::{group_answers, plurality},
-    history::latest_thought,
+    history::{first_of_line, latest_thought, with_question},
     session::{TargetSession, optional_session},
 };
 
@@ -66,8 +66,8 @@ impl Tool for GotInit {
         ToolMeta {
             name: "reasoning_got_init",
             title: "Begin a graph of thoughts",
-            description: "Initialize a Graph-of-Thoughts reasoning graph with a root node, to \
-                          compare, merge and improve partial answers.",
+            description: "Initialize a Graph-of-Thoughts reasoning graph with a root node, for \
+                          partial answers that are to be compared and merged. Takes several calls.",
             hints: ToolHints::ADDITIVE,
             asks_model: false,
             limits: ToolLimits::default(),
@@ -76,20 +76,17 @@ impl Tool for GotInit {
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let session_id = input.session_id.as_ref();
-        let (session, thought) = match &input.thought_id {
-            Some(id) => {
-                let thought = crate::lookup::current_thought(call, id, session_id).await?;
-                let session = crate::lookup::session(call, &thought.session_id).await?;
-                (Some(session), Some(thought))
-            }
-            None => {
-                let session = optional_session(session_id, call).await?;
-                let latest = match &session {
-                    Some(session) => latest_thought(session, call).await?,
-                    None => None,
-                };
-                (session, latest)
-            }
+        let (session, thought) = if let Some(id) = &input.thought_id {
+            let thought = crate::lookup::current_thought(call, id, session_id).await?;
+            let session = crate::lookup::session(call, &thought.session_id).await?;
+            (Some(session), Some(thought))
+        } else {
+            let session = optional_session(session_id, call).await?;
+            let latest = match &session {
+                Some(session) => latest_thought(session, call).await?,
+                None => None,
+            };
+            (session, latest)
         };
         let context = match &thought {
             Some(thought) => Some(line_as_problem(thought, call).await?),
@@ -126,9 +123,9 @@ impl Tool for GotInit {
 /// The thought that a graph grows from with its own question, after the question that its line began
 /// with: the context of every later request about the graph.
 async fn line_as_problem(thought: &Thought, call: &ToolContext) -> Result<String, ToolError> {
-    let root = call.store().root_thought(&thought.id).await?;
-    let first_question = root.and_then(|root| root.input);
-    let own_question = thought.input.clone();
+    let first = first_of_line(&thought.id, call).await?;
+    let first_question = first.and_then(|first| first.input);
+    let own_question = with_question(thought.clone(), call).await?.input;
     let own_question = own_question.filter(|own| first_question.as_ref() != Some(own));
     // Every later request shows the problem whole, so a very long thought is shortened here.
     let text = shorten_tokens(&thought.content, call.context_tokens());

@@ -37,6 +37,7 @@ pub(crate) use backtrack_node::add_direction_node;
 pub(crate) use data::node_answer;
 pub(crate) use definition::MODE;
 pub(crate) use init::start_and_expand;
+pub(crate) use prompt_context::NodeText;
 
 /// The problem of a call: the one that it names, else the one of the graph.
 fn resolve_problem<'a>(

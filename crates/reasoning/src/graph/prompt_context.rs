@@ -2,7 +2,7 @@
 //! nodes around it, each list with its share of the call's budget, so that none displaces the others.
 
 use deliberate_core::{GraphNode, approximate_tokens, equal_shares, fit_items, shorten_tokens};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::data::{GraphData, node_answer, node_weakest_point};
 
@@ -18,6 +18,9 @@ const ANCESTORS_ALWAYS_SHOWN: usize = 2;
 /// A source that would get fewer tokens is left out.
 const MIN_SOURCE_TOKENS: usize = 80;
 
+/// The longest result of a node that is shown beside its text, which usually states it too.
+const ANSWER_TOKENS: usize = 80;
+
 /// The approximate tokens of the tags around a text.
 const TAG_TOKENS: usize = 8;
 
@@ -26,7 +29,7 @@ const TAG_TOKENS: usize = 8;
 pub(super) struct GraphNodeContext {
     problem: Option<String>,
     /// The ancestors, from the root on.
-    line: Vec<String>,
+    line: Vec<NodeText>,
     /// How many nodes between the root and the others are left out.
     line_left_out: usize,
     /// The nodes that were merged into this one.
@@ -89,17 +92,41 @@ impl GraphNodeContext {
     }
 }
 
+/// A node around another one, as the prompt shows it: its text, whole or shortened, and its result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct NodeText {
+    content: String,
+    #[serde(default)]
+    answer: Option<String>,
+}
+
+impl NodeText {
+    /// The approximate tokens of the whole node.
+    pub(crate) fn whole_tokens(node: &GraphNode) -> usize {
+        let answer = shown_answer(node).map_or(0, |it| approximate_tokens(&it));
+        tokens(&node.content) + answer
+    }
+
+    /// Shortens the text of the node until both have about `share` tokens.
+    pub(crate) fn new(node: &GraphNode, share: usize) -> Self {
+        let answer = shown_answer(node);
+        let room = answer.as_deref().map_or(0, approximate_tokens);
+        Self {
+            content: shorten_tokens(&node.content, share.saturating_sub(room)),
+            answer,
+        }
+    }
+}
+
+fn shown_answer(node: &GraphNode) -> Option<String> {
+    node_answer(node).map(|it| shorten_tokens(it, ANSWER_TOKENS))
+}
+
 /// The nodes that were merged into a node, as its prompt shows them.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct MergedSources {
-    sources: Vec<SourceInPrompt>,
+    sources: Vec<NodeText>,
     sources_left_out: usize,
-}
-
-#[derive(Debug, Clone, Serialize)]
-struct SourceInPrompt {
-    content: String,
-    answer: Option<String>,
 }
 
 impl MergedSources {
@@ -107,13 +134,13 @@ impl MergedSources {
     pub(super) fn new(nodes: &[&GraphNode], budget: usize) -> Self {
         let most = (budget / MIN_SOURCE_TOKENS).max(1);
         let nodes_shown = nodes.iter().take(most);
-        let sizes: Vec<usize> = nodes_shown.clone().map(|it| tokens(&it.content)).collect();
+        let sizes: Vec<usize> = nodes_shown
+            .clone()
+            .map(|it| NodeText::whole_tokens(it))
+            .collect();
         let sources = nodes_shown
             .zip(equal_shares(&sizes, budget))
-            .map(|(node, share)| SourceInPrompt {
-                content: shorten_tokens(&node.content, share),
-                answer: node_answer(node).map(|it| shorten_tokens(it, MIN_SOURCE_TOKENS)),
-            });
+            .map(|(node, share)| NodeText::new(node, share));
         Self {
             sources: sources.collect(),
             sources_left_out: nodes.len().saturating_sub(most),
@@ -123,14 +150,22 @@ impl MergedSources {
 
 /// Selects the root and the nodes nearest to the end of the line that fit the budget, from the root
 /// on.
-fn select_ancestors(line: &[&GraphNode], budget: usize) -> Vec<String> {
+fn select_ancestors(line: &[&GraphNode], budget: usize) -> Vec<NodeText> {
     let Some((root, rest)) = line.split_first() else {
         return Vec::new();
     };
     let nearest_first: Vec<&GraphNode> = std::iter::once(*root)
         .chain(rest.iter().rev().copied())
         .collect();
-    let mut texts = fit_nodes(&nearest_first, ANCESTORS_ALWAYS_SHOWN, budget);
+    let sizes: Vec<usize> = nearest_first
+        .iter()
+        .map(|node| NodeText::whole_tokens(node))
+        .collect();
+    let shares = fit_items(&sizes, ANCESTORS_ALWAYS_SHOWN, budget);
+    let shown = nearest_first.iter().zip(shares);
+    let mut texts: Vec<NodeText> = shown
+        .map(|(node, share)| NodeText::new(node, share))
+        .collect();
     if let Some(nearest) = texts.get_mut(1..) {
         nearest.reverse();
     }
@@ -149,7 +184,12 @@ impl SiblingTexts {
     /// Selects the latest nodes that fit their share of the budget; the latest one in any case.
     pub(super) fn new(nodes: &[&GraphNode], budget: usize) -> Self {
         let newest_first: Vec<&GraphNode> = nodes.iter().rev().copied().collect();
-        let mut texts = fit_nodes(&newest_first, 1, budget / LIST_SHARE);
+        let sizes: Vec<usize> = newest_first.iter().map(|it| tokens(&it.content)).collect();
+        let shares = fit_items(&sizes, 1, budget / LIST_SHARE);
+        let shown = newest_first.iter().zip(shares);
+        let mut texts: Vec<String> = shown
+            .map(|(node, share)| shorten_tokens(&node.content, share))
+            .collect();
         texts.reverse();
         Self {
             left_out: nodes.len() - texts.len(),
@@ -158,21 +198,15 @@ impl SiblingTexts {
     }
 }
 
-/// Gives each of the nodes that are merged an equal share of the budget.
-pub(super) fn share_budget(nodes: &[GraphNode], budget: usize) -> Vec<String> {
-    let sizes: Vec<usize> = nodes.iter().map(|node| tokens(&node.content)).collect();
-    let shares = equal_shares(&sizes, budget - budget / ANCESTOR_SHARE);
-    nodes
-        .iter()
-        .zip(shares)
-        .map(|(node, share)| shorten_tokens(&node.content, share))
-        .collect()
+/// The part of the budget for what was merged earlier into nodes that are merged now.
+pub(super) fn earlier_sources_budget(budget: usize) -> usize {
+    budget / ANCESTOR_SHARE
 }
 
-/// The texts of the first nodes that fit; `always` of them are shortened if necessary.
-fn fit_nodes(nodes: &[&GraphNode], always: usize, budget: usize) -> Vec<String> {
+/// Gives each of the nodes that are merged an equal share of what is left of the budget.
+pub(super) fn share_budget(nodes: &[GraphNode], budget: usize) -> Vec<String> {
     let sizes: Vec<usize> = nodes.iter().map(|node| tokens(&node.content)).collect();
-    let shares = fit_items(&sizes, always, budget);
+    let shares = equal_shares(&sizes, budget - earlier_sources_budget(budget));
     nodes
         .iter()
         .zip(shares)

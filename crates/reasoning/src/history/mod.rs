@@ -2,19 +2,22 @@
 //! budget, and the first step, which states the problem. It contains nothing that a backtrack set
 //! aside and, for a branch, nothing of its siblings. Its size does not grow with the session.
 
+mod current_line;
 mod steps;
 
-use std::{cmp::Ordering, collections::BTreeSet};
+use std::cmp::Ordering;
 
 use deliberate_core::{
     BranchId, BranchState, Checkpoint, CheckpointId, Graph, GraphNode, NodeKind, Score, Session,
-    SessionId, Thought, ThoughtId, approximate_tokens, fit_items, shorten_tokens,
+    SessionId, Thought, ThoughtId, fit_items,
 };
 use deliberate_store::{EpochFilter, Pagination, StoreError};
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde::{Deserialize, Serialize};
 
-use crate::graph::node_answer;
+use crate::graph::{NodeText, node_answer};
+use current_line::line_history;
+pub(crate) use current_line::{latest_thought, latest_unabandoned_thought};
 use steps::{ALWAYS_SHOWN, HistoryStep, STEPS_TO_READ, select_steps};
 
 /// The part of a session's history that is shown, and the position of the next thought.
@@ -79,7 +82,8 @@ impl SessionHistory {
 /// A node: whole, or shortened to its share of the budget.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct HistoryNode {
-    content: String,
+    #[serde(flatten)]
+    text: NodeText,
     score: Option<String>,
 }
 
@@ -127,16 +131,14 @@ pub(crate) async fn with_graph(
     let first = first_root(session, &graph, call).await?.filter(there);
     let nodes: Vec<&GraphNode> = first.iter().chain(&nodes).collect();
     let shown = nodes.iter().take(MAX_NODES);
-    let sizes: Vec<usize> = shown
-        .map(|node| approximate_tokens(&node.content))
-        .collect();
+    let sizes: Vec<usize> = shown.map(|node| NodeText::whole_tokens(node)).collect();
     let shares = fit_items(&sizes, ALWAYS_SHOWN, call.context_tokens() / 2);
     let left_out = nodes.len() - shares.len();
     let graph_nodes = nodes
         .into_iter()
         .zip(shares)
         .map(|(node, share)| HistoryNode {
-            content: shorten_tokens(&node.content, share),
+            text: NodeText::new(node, share),
             score: node.score.map(|score| format!("{:.2}", score.get())),
         });
     Ok(SessionHistory {
@@ -263,80 +265,6 @@ pub(crate) async fn recent_history(
     Ok(select_steps(&newest, first.as_ref(), call.context_tokens()))
 }
 
-/// The latest thoughts of a session without those of parallel lines and abandoned branches, on which
-/// the next one does not build.
-async fn line_history(session: &Session, call: &ToolContext) -> Result<SessionHistory, StoreError> {
-    let newest = call
-        .store()
-        .latest_thoughts(&session.id, STEPS_TO_READ)
-        .await?;
-    let count = newest.len();
-    let newest = without_abandoned(newest, call).await?;
-    let line = latest_line(&newest);
-    if line.len() == count {
-        return recent_history(session, call).await;
-    }
-    if count == STEPS_TO_READ as usize {
-        return ancestor_history(newest.first().map(|latest| &latest.id), call).await;
-    }
-    let first = line.iter().rev().find(|thought| thought.input.is_some());
-    let first = first.or(line.last()).cloned();
-    Ok(select_steps(&line, first.as_ref(), call.context_tokens()))
-}
-
-/// The thoughts without those of abandoned branches, unless no others are left.
-async fn without_abandoned(
-    thoughts: Vec<Thought>,
-    call: &ToolContext,
-) -> Result<Vec<Thought>, StoreError> {
-    let branches: BTreeSet<&BranchId> = thoughts
-        .iter()
-        .filter_map(|it| it.branch_id.as_ref())
-        .collect();
-    let mut abandoned = Vec::new();
-    for id in branches {
-        let branch = call.store().branch(id).await?;
-        abandoned.extend(branch.filter(|it| it.state == BranchState::Abandoned));
-    }
-    let is_abandoned = |it: &&Thought| {
-        abandoned
-            .iter()
-            .any(|branch| it.branch_id.as_ref() == Some(&branch.id))
-    };
-    if thoughts.iter().all(|it| is_abandoned(&it)) {
-        return Ok(thoughts);
-    }
-    Ok(thoughts
-        .iter()
-        .filter(|it| !is_abandoned(it))
-        .cloned()
-        .collect())
-}
-
-/// The thoughts, newest first, without those that build on an earlier thought beside the latest one
-/// and its ancestors. Perspectives stay with their synthesis. A thought without a parent stays:
-/// imported sessions have no others.
-fn latest_line(newest: &[Thought]) -> Vec<Thought> {
-    let mut ancestors: Vec<&ThoughtId> = newest.first().map(|it| &it.id).into_iter().collect();
-    let mut line: Vec<Thought> = Vec::new();
-    for thought in newest {
-        let is_ancestor = ancestors.contains(&&thought.id);
-        let is_perspective = || {
-            let is_same_step = |it: &Thought| {
-                (&it.parent_id, it.created_at) == (&thought.parent_id, thought.created_at)
-            };
-            thought.input.is_none() && line.iter().any(is_same_step)
-        };
-        if is_ancestor {
-            ancestors.extend(&thought.parent_id);
-        }
-        if is_ancestor || thought.parent_id.is_none() || is_perspective() {
-            line.push(thought.clone());
-        }
-    }
-    line
-}
-
 /// The line of thoughts that ends with `latest`: that thought and its ancestors.
 pub(crate) async fn ancestor_history(
     latest: Option<&ThoughtId>,
@@ -345,13 +273,48 @@ pub(crate) async fn ancestor_history(
     let Some(latest) = latest else {
         return Ok(SessionHistory::default());
     };
-    let newest = call.store().ancestors(latest, STEPS_TO_READ).await?;
+    let mut newest = Vec::new();
+    for thought in call.store().ancestors(latest, STEPS_TO_READ).await? {
+        newest.push(with_question(thought, call).await?);
+    }
     let first = if newest.len() < STEPS_TO_READ as usize {
         newest.last().cloned()
     } else {
-        call.store().root_thought(latest).await?
+        first_of_line(latest, call).await?
     };
     Ok(select_steps(&newest, first.as_ref(), call.context_tokens()))
+}
+
+/// The thought that began the line that leads to `thought`, with its question.
+pub(crate) async fn first_of_line(
+    thought: &ThoughtId,
+    call: &ToolContext,
+) -> Result<Option<Thought>, StoreError> {
+    match call.store().root_thought(thought).await? {
+        Some(first) => Ok(Some(with_question(first, call).await?)),
+        None => Ok(None),
+    }
+}
+
+/// The thought with its question as the input. A perspective is stored without one, because its
+/// question is the input of its synthesis; where it stands alone in a line, the question would be
+/// lost.
+pub(crate) async fn with_question(
+    thought: Thought,
+    call: &ToolContext,
+) -> Result<Thought, StoreError> {
+    if thought.input.is_some() {
+        return Ok(thought);
+    }
+    let Some(id) = metadata_text(&thought, "synthesis").map(ThoughtId::from) else {
+        return Ok(thought);
+    };
+    let synthesis = call.store().thought(&id).await?;
+    let synthesis = synthesis.filter(|it| it.session_id == thought.session_id);
+    Ok(Thought {
+        input: synthesis.and_then(|it| it.input),
+        ..thought
+    })
 }
 
 /// The line of thoughts that ends with `thought`. The next thought stays on its branch if that is
@@ -370,24 +333,6 @@ pub(crate) async fn thought_history(
         branch: branch.map(|branch| branch.id),
         ..ancestor_history(Some(thought), call).await?
     })
-}
-
-/// The latest thought at the session's current position.
-pub(crate) async fn latest_thought(
-    session: &Session,
-    call: &ToolContext,
-) -> Result<Option<Thought>, StoreError> {
-    if let Some(branch) = &session.active_branch_id {
-        let on_branch = call.store().latest_branch_thoughts(branch, 1).await?;
-        if let Some(thought) = on_branch.into_iter().next() {
-            return Ok(Some(thought));
-        }
-    }
-    let latest = call
-        .store()
-        .latest_thoughts(&session.id, STEPS_TO_READ)
-        .await?;
-    Ok(without_abandoned(latest, call).await?.into_iter().next())
 }
 
 /// The result that the session has reached: of the latest thought at its current position, else of

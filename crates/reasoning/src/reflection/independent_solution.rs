@@ -1,6 +1,10 @@
 //! Checks a result by working its question out again. The new solutions do not see the text that is
 //! checked: a model that sees it tends to approve of it, whatever it says. Only a result that two of
 //! them share replaces the original.
+//!
+//! The client's own model is no independent judge: it usually wrote the text in the same conversation,
+//! which a round of its own for the solution would not change. So it gets the first solution and the
+//! check in one round, the solution first.
 
 use deliberate_core::Score;
 use deliberate_llm::{ModelError, ModelRequest};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use deliberate_core::{
     Branch, BranchId, BranchState, CrossRef, CrossRefKind, EdgeKind, GraphEdge, GraphNode, NodeId,
-    Score, Thought, truncate_chars,
+    Score, Thought, shorten_tokens, truncate_chars,
 };
 use deliberate_store::BranchEntry;
 use schemars::JsonSchema;
@@ -18,9 +18,11 @@ const STEADY_THRESHOLD: f64 = 0.05;
 /// The largest number of contradictions listed; further ones are only counted.
 const MAX_CONTRADICTIONS: usize = 20;
 
-/// The characters shown of a name and of a reason.
+/// The characters shown of a name.
 const NAME_CHARS: usize = 80;
-const REASON_CHARS: usize = 300;
+
+/// The tokens shown of a reason.
+const REASON_TOKENS: usize = 100;
 
 /// The data of a session from which the metrics are computed.
 #[derive(Debug, Default)]
@@ -245,7 +247,7 @@ fn contradictions(record: &SessionData) -> Vec<Contradiction> {
             to: it.to_branch.to_string(),
             from_name: name(&it.from_branch).map(truncate_name),
             to_name: name(&it.to_branch).map(truncate_name),
-            reason: it.reason.as_deref().map(truncate_reason),
+            reason: it.reason.as_deref().map(shorten_reason),
         });
     let texts: BTreeMap<&NodeId, &str> = unpruned_nodes(&record.nodes)
         .map(|node| (&node.id, node.content.as_str()))
@@ -262,7 +264,7 @@ fn contradictions(record: &SessionData) -> Vec<Contradiction> {
                 to: it.to_node.to_string(),
                 from_name: Some(truncate_name(from)),
                 to_name: Some(truncate_name(to)),
-                reason: why.and_then(|why| why.as_str()).map(truncate_reason),
+                reason: why.and_then(|why| why.as_str()).map(shorten_reason),
             })
         });
     between_branches.chain(between_nodes).collect()
@@ -273,8 +275,8 @@ fn truncate_name(name: &str) -> String {
     truncate_chars(&words.join(" "), NAME_CHARS)
 }
 
-fn truncate_reason(text: &str) -> String {
-    truncate_chars(text.trim(), REASON_CHARS)
+fn shorten_reason(text: &str) -> String {
+    shorten_tokens(text.trim(), REASON_TOKENS)
 }
 
 pub(super) fn unpruned_nodes(nodes: &[GraphNode]) -> impl Iterator<Item = &GraphNode> {

@@ -234,8 +234,9 @@ impl ReflectionRounds {
             // A provider that fails the first request is not sent the second.
             (check.await?, result.solve(1, call).await?)
         } else {
-            // The client's model gets both asks together.
-            let (check, solution) = futures::join!(check, result.solve(1, call));
+            // The client's model gets both asks in one round, because rounds are what costs it most.
+            // The solution comes first, so that it is written before the check.
+            let (solution, check) = futures::join!(result.solve(1, call), check);
             (check?, solution?)
         };
         let settled = result.settle(solution, most, call).await?;

@@ -8,7 +8,7 @@ use crate::{
     graph::node_answer,
     history::{
         SessionHistory, ancestor_history, best_node, current_history, current_open_history,
-        latest_thought, metadata_text,
+        latest_thought, metadata_text, with_question,
     },
     session::{optional_session, require_session},
 };
@@ -188,12 +188,18 @@ async fn asking_thought(
 ) -> Result<Option<Thought>, ToolError> {
     /// The largest number of ancestors that are searched.
     const MAX_ANCESTORS: u32 = 20;
+    let thought = with_question(thought.clone(), call).await?;
     if thought.input.is_some() {
-        return Ok(Some(thought.clone()));
+        return Ok(Some(thought));
     }
-    let start = metadata_text(thought, "improves").map_or(thought.id.clone(), ThoughtId::from);
-    let line = call.store().ancestors(&start, MAX_ANCESTORS).await?;
-    Ok(line.into_iter().find(|ancestor| ancestor.input.is_some()))
+    let start = metadata_text(&thought, "improves").map_or(thought.id, ThoughtId::from);
+    for ancestor in call.store().ancestors(&start, MAX_ANCESTORS).await? {
+        let ancestor = with_question(ancestor, call).await?;
+        if ancestor.input.is_some() {
+            return Ok(Some(ancestor));
+        }
+    }
+    Ok(None)
 }
 
 /// The parent of a reflection on a thought: the latest thought of its branch, so that the later
@@ -209,14 +215,13 @@ async fn reflection_parent(
             if branch.state != BranchState::Active {
                 return Ok((thought.id.clone(), None));
             }
-            call.store().latest_branch_thoughts(id, 1).await?
+            let on_branch = call.store().latest_branch_thoughts(id, 1).await?;
+            on_branch.into_iter().next()
         }
-        None if session.active_branch_id.is_none() => {
-            call.store().latest_thoughts(&session.id, 1).await?
-        }
-        None => Vec::new(),
+        None if session.active_branch_id.is_none() => latest_thought(session, call).await?,
+        None => None,
     };
-    let tip = tip.into_iter().next().map(|tip| tip.id);
+    let tip = tip.map(|tip| tip.id);
     Ok((
         tip.unwrap_or_else(|| thought.id.clone()),
         thought.branch_id.clone(),

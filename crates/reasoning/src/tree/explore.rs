@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     agreement::{group_answers, plurality},
-    history::{SessionHistory, ancestor_history, with_graph},
+    history::{SessionHistory, ancestor_history, latest_unabandoned_thought, with_graph},
     parallel_requests::{AllOrEach, ask_all_or_each_with},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::{TargetSession, require_session},
@@ -402,7 +402,7 @@ async fn continued_branch(
     }
 }
 
-/// The history of the branch, or the latest thoughts of a session without branches.
+/// The history of the branch, or of the session's latest thought that is not on an abandoned branch.
 async fn branch_history(
     base: Option<&Branch>,
     session: Option<&Session>,
@@ -412,9 +412,11 @@ async fn branch_history(
         return Ok(SessionHistory::default());
     };
     let latest = match base {
-        Some(base) => call.store().latest_branch_thoughts(&base.id, 1).await?,
-        None => call.store().latest_thoughts(&session.id, 1).await?,
+        Some(base) => {
+            let on_branch = call.store().latest_branch_thoughts(&base.id, 1).await?;
+            on_branch.into_iter().next()
+        }
+        None => latest_unabandoned_thought(&session.id, call).await?,
     };
-    let latest = latest.first().map(|thought| &thought.id);
-    Ok(ancestor_history(latest, call).await?)
+    Ok(ancestor_history(latest.as_ref().map(|it| &it.id), call).await?)
 }

@@ -158,6 +158,35 @@ async fn perspectives_from_a_thought_stay_on_its_branch_while_that_is_open() {
 }
 
 #[tokio::test]
+async fn what_grows_from_a_perspective_knows_its_question() {
+    let question = "How could a bench be better?";
+    for begins_session in [true, false] {
+        let desk = ReasoningTestRegistry::new();
+        let mut arguments = json!({ "content": question });
+        if !begins_session {
+            let first = json!({ "content": "begin", "reply": "a beginning" });
+            arguments["session_id"] = desk.think_ok(first).await["session_id"].clone();
+        }
+        let views = desk.call_ok("reasoning_divergent", arguments).await;
+        let view = views["perspectives"][1]["id"].as_str().unwrap();
+        for (tool, arguments) in growing_tools() {
+            let known = desk.requests().len();
+            desk.call_ok(tool, with_thought(&arguments, view)).await;
+            let asked = conversation(&desk.requests()[known]);
+            assert_eq!(asked.matches(question).count(), 1, "{tool}: {asked}");
+        }
+        let graph = json!({ "content": "on", "thought_id": view });
+        let graph = desk.call_ok("reasoning_got_init", graph).await;
+        let grow = json!({
+            "graph_id": graph["graph_id"], "node_id": graph["root_node_id"], "k": 1,
+        });
+        desk.call_ok("reasoning_got_generate", grow).await;
+        let asked = conversation(&desk.last_request());
+        assert_eq!(asked.matches(question).count(), 1, "{asked}");
+    }
+}
+
+#[tokio::test]
 async fn a_session_whose_active_branch_is_closed_is_no_dead_end() {
     // Sessions of earlier versions may have such a branch.
     for tool in [

@@ -2,9 +2,7 @@
 //! has just written.
 
 use deliberate_core::Mode;
-use deliberate_toolkit::{
-    CallOutcome, CallerContext, ConversationSessions, NeedsReply, RESUME_TOOL,
-};
+use deliberate_toolkit::{CallOutcome, CallerContext, ClientConversation, NeedsReply, RESUME_TOOL};
 use serde_json::{Value, json};
 
 use super::test_registry::{ReasoningTestRegistry, step_text};
@@ -20,7 +18,7 @@ struct ClientConnection<'d> {
 impl<'d> ClientConnection<'d> {
     fn new(desk: &'d ReasoningTestRegistry) -> Self {
         let caller = CallerContext {
-            conversation: Some(ConversationSessions::default()),
+            conversation: Some(ClientConversation::default()),
             ..CallerContext::default()
         };
         Self { desk, caller }
@@ -154,6 +152,39 @@ async fn who_has_read_only_a_part_of_a_session_is_shown_its_steps() {
     let next = json!({ "content": "y", "session_id": "s" });
     let (_, text) = client.ask(next).await;
     assert!(text.contains("a newer one"), "{text}");
+}
+
+#[tokio::test]
+async fn instructions_are_given_once_in_a_conversation() {
+    let desk = ReasoningTestRegistry::without_model();
+    let client = ClientConnection::new(&desk);
+    let (first, _) = client.ask(json!({ "content": "x" })).await;
+    let instructions = first.asks[0].system.clone();
+    let step = client.resume(&first, "the first step").await;
+    let next = json!({ "content": "y", "session_id": step["session_id"] });
+    let (second, _) = client.ask(next.clone()).await;
+    let shortened = &second.asks[0].system;
+    assert!(shortened.len() < instructions.len() / 2, "{shortened}");
+    let (first_sentence, _) = shortened.split_once('.').unwrap();
+    assert!(instructions.starts_with(first_sentence), "{shortened}");
+    // Who fetches the same prompt again has perhaps lost it.
+    let again = client.call(RESUME_TOOL, json!({ "id": second.id })).await;
+    let CallOutcome::NeedsReply(again) = again else {
+        panic!("{again:?}")
+    };
+    assert_eq!(again.asks[0].system, instructions);
+    // So does a model outside the conversation, and a new connection.
+    let outside = ClientConnection {
+        desk: &desk,
+        caller: CallerContext {
+            prompts_leave_conversation: true,
+            ..client.caller.clone()
+        },
+    };
+    for client in [outside, ClientConnection::new(&desk)] {
+        let (asked, _) = client.ask(next.clone()).await;
+        assert_eq!(asked.asks[0].system, instructions);
+    }
 }
 
 #[tokio::test]

@@ -197,33 +197,6 @@ async fn a_session_goes_on_after_its_branch_was_closed() {
 }
 
 #[tokio::test]
-async fn the_next_step_does_not_build_on_an_abandoned_branch() {
-    let desk = ReasoningTestRegistry::new();
-    let first = json!({ "content": "begin", "reply": "the beginning" });
-    let first = desk.think_ok(first).await;
-    let session = &first["session_id"];
-    let place = json!({ "session_id": session, "name": "here" });
-    let place = desk.call_ok("reasoning_checkpoint_create", place).await;
-    let turn = json!({
-        "checkpoint_id": place["checkpoint_id"], "new_direction": "aside", "reply": "a dead end",
-    });
-    let turned = desk.call_ok("reasoning_backtrack", turn).await;
-    let close = json!({
-        "session_id": session, "branch_id": turned["new_branch_id"], "state": "abandoned",
-    });
-    desk.call_ok("reasoning_tree_complete", close).await;
-    desk.think_ok(json!({ "content": "on", "session_id": session }))
-        .await;
-    let shown = conversation(&desk.last_request());
-    assert!(
-        shown.contains("the beginning") && !shown.contains("a dead end"),
-        "{shown}"
-    );
-    let added = desk.thoughts().await.pop().unwrap();
-    assert_eq!(json!(added.parent_id), first["thought_id"]);
-}
-
-#[tokio::test]
 async fn a_closed_branch_can_be_reflected_on_from_outside_but_not_explored() {
     let desk = ReasoningTestRegistry::new();
     let (session, _, b) = two_directions(&desk).await;

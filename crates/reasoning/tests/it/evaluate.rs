@@ -229,6 +229,30 @@ async fn branches_and_contradictions_are_named() {
 }
 
 #[tokio::test]
+async fn a_long_reason_is_shortened_between_its_sentences() {
+    let desk = ReasoningTestRegistry::new();
+    desk.add_session(Mode::Tree, [("in", "out")]).await;
+    let sentence = "The money suffices for only one of the two.";
+    let reason = vec![sentence; 40].join(" ");
+    desk.store
+        .commit(vec![
+            add_branch("a", "build", BranchState::Active),
+            add_branch("b", "buy", BranchState::Active),
+            add_contradiction("a", "b", &reason),
+        ])
+        .await
+        .unwrap();
+    desk.script_replies([text_reply(&evaluation_reply(90).to_string())]);
+    let output = desk.call_ok(TOOL, json!({ "session_id": "s" })).await;
+    let shown = output["contradictions"][0]["reason"].as_str().unwrap();
+    assert!(shown.len() < 500 && shown.contains("left out"), "{shown}");
+    assert!(
+        shown.starts_with(sentence) && shown.ends_with(sentence),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
 async fn a_session_of_nodes_alone_can_be_evaluated() {
     let desk = graph_registry("Rents rise.").await;
     desk.script_replies([text_reply(&evaluation_reply(80).to_string())]);

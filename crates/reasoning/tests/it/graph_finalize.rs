@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{
     graph_fixtures::{
         aggregate_reply, generate_answers, generate_nodes, init_graph, insert_graph, load_node,
-        refine_reply, sample_edge, sample_node, score_reply, stored_graph,
+        node_ids, refine_reply, sample_edge, sample_node, score_reply, stored_graph,
     },
     test_registry::ReasoningTestRegistry,
 };
@@ -155,7 +155,7 @@ async fn what_a_later_merge_left_over_is_no_conclusion() {
 }
 
 #[tokio::test]
-async fn a_better_wording_of_the_question_is_no_conclusion() {
+async fn a_better_wording_of_the_question_is_no_conclusion_of_itself() {
     let desk = ReasoningTestRegistry::new();
     let graph = init_graph(&desk, json!({})).await;
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
@@ -165,9 +165,6 @@ async fn a_better_wording_of_the_question_is_no_conclusion() {
     let finalize = json!({ "graph_id": id });
     let output = desk.call_ok("reasoning_got_finalize", finalize).await;
     assert_eq!(output["terminal_count"], 0);
-    let arguments = json!({ "graph_id": id, "terminal_node_ids": [better] });
-    let error = desk.call_err("reasoning_got_finalize", arguments).await;
-    assert_eq!(error.code(), "Validation");
     let children = generate_answers(&desk, id, better, &["41", "42"]).await;
     assert_eq!(conclusions(&desk, id).await, children);
 }
@@ -354,15 +351,6 @@ async fn named_conclusions_are_marked_once_and_answered_again() {
     let second = desk.call_ok("reasoning_got_finalize", arguments).await;
     assert_eq!(second, first);
     assert_eq!(stored_graph(&desk, &json!("g")).await, marked);
-
-    let root = json!({ "graph_id": "g", "terminal_node_ids": ["r"] });
-    let error = desk.call_err("reasoning_got_finalize", root).await;
-    assert_eq!(error.code(), "Validation");
-    assert!(
-        error.to_string().contains("must not name the root"),
-        "{error}"
-    );
-    assert!(!load_node(&desk, &json!("r")).await.is_terminal);
 }
 
 #[tokio::test]
@@ -395,7 +383,7 @@ async fn a_graph_without_scores_ends_with_its_deepest_nodes() {
 }
 
 #[tokio::test]
-async fn a_root_is_never_a_conclusion() {
+async fn a_root_is_a_conclusion_only_if_it_is_named() {
     let desk = ReasoningTestRegistry::new();
     let graph = init_graph(&desk, json!({})).await;
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
@@ -411,23 +399,19 @@ async fn a_root_is_never_a_conclusion() {
     );
     assert!(!load_node(&desk, root).await.is_terminal);
     let children = generate_answers(&desk, id, root, &["42"]).await;
-    // One name that is refused leaves the others as they were.
-    for names in [json!([root]), json!([children[0], root])] {
-        let arguments = json!({ "graph_id": id, "terminal_node_ids": names });
-        let error = desk.call_err("reasoning_got_finalize", arguments).await;
-        assert_eq!(error.code(), "Validation");
-        let message = error.to_string();
-        assert!(
-            message.contains("terminal_node_ids: must not name the root"),
-            "{message}"
-        );
-    }
-    let nodes = stored_graph(&desk, id).await.0;
-    assert!(nodes.iter().all(|node| !node.is_terminal));
     let output = desk
         .call_ok("reasoning_got_finalize", json!({ "graph_id": id }))
         .await;
     assert_eq!(output["conclusions"][0]["answer"], "42");
+    assert_eq!(output["terminal_count"], 1);
+    let named = json!({ "graph_id": id, "terminal_node_ids": [root, children[0]] });
+    let output = desk.call_ok("reasoning_got_finalize", named).await;
+    assert_eq!(
+        node_ids(&output["conclusions"]),
+        [root.clone(), children[0].clone()]
+    );
+    assert_eq!(output["conclusions"][0]["content"], "the root");
+    assert!(load_node(&desk, root).await.is_terminal);
     assert_eq!(output.get("note"), None);
 }
 

@@ -8,11 +8,13 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
+mod abandoned_branches;
 mod any_session;
 mod auto;
 mod checkpoints;
 mod client_conversation;
 mod current_branch;
+mod declined_sampling;
 mod divergent;
 mod evaluate;
 mod evidence;

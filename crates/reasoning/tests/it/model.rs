@@ -428,17 +428,12 @@ impl TestWorld {
         let kept = &mut self.graphs.expected.graphs[graph];
         let arguments = json!({ "graph_id": kept.id, "terminal_node_ids": [node] });
         let node = kept.nodes.get_mut(&node).unwrap();
-        if node.pruned || node.parent.is_none() {
-            let expected = if node.pruned {
-                "NodePruned"
-            } else {
-                "Validation"
-            };
+        if node.pruned {
             let error = self
                 .registry
                 .call_err("reasoning_got_finalize", arguments)
                 .await;
-            assert_eq!(error.code(), expected);
+            assert_eq!(error.code(), "NodePruned");
             return;
         }
         self.registry

@@ -2,6 +2,7 @@
 //! whether it stands.
 
 use deliberate_llm::ModelReply;
+use deliberate_toolkit::CallOutcome;
 use serde_json::{Value, json};
 
 use super::{
@@ -120,16 +121,22 @@ async fn more_rounds_bring_more_solutions_until_two_agree() {
 }
 
 #[tokio::test]
-async fn the_clients_model_is_asked_for_check_and_solution_together() {
+async fn the_clients_model_solves_and_checks_in_one_round_the_solution_first() {
     let desk = ReasoningTestRegistry::without_model();
     let step = solution("ORIGINAL: 1,200.", &json!("1,200")).text;
     let first = json!({ "content": QUESTION, "reply": step });
     let first = desk.call_ok("reasoning_linear", first).await;
-    let round = client_replies(&[check_reply(80, ""), solution("1200", &json!("1200"))]);
+    let round = client_replies(&[solution("1200", &json!("1200")), check_reply(80, "")]);
     let arguments = json!({ "thought_id": first["thought_id"] });
-    let output = desk
-        .call_with_client_rounds(REFLECT, arguments.clone(), &[round])
-        .await;
+    let Ok(CallOutcome::NeedsReply(needs)) = desk.call_tool(REFLECT, arguments.clone()).await
+    else {
+        panic!("the client replies");
+    };
+    let keys: Vec<&str> = needs.asks.iter().map(|ask| ask.key.as_str()).collect();
+    assert_eq!(keys, ["solution_1", "reflection_1"]);
+    assert!(!needs.asks[0].messages[0].text.contains("ORIGINAL"));
+    let resume = json!({ "id": needs.id, "replies": round });
+    let output = desk.call_ok("reasoning_resume", resume).await;
     assert_eq!(
         output["note"],
         "An independent solution also reaches 1,200."

@@ -233,6 +233,9 @@ impl ReasoningTestRegistry {
             if let Some(ids) = metadata.get_mut("perspectives") {
                 *ids = json!(ids.as_array().unwrap().len());
             }
+            if let Some(id) = metadata.get_mut("synthesis") {
+                *id = json!(place(&id.as_str().unwrap().into()));
+            }
             let session = self
                 .store
                 .session(&thought.session_id)

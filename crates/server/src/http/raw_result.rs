@@ -12,7 +12,7 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use deliberate_json_schema::unmark_large_integers;
+use deliberate_json_schema::{has_marked_integers, unmark_large_integers};
 use http::header;
 use hyper::body::{Frame, SizeHint};
 use serde::Deserialize;
@@ -26,8 +26,7 @@ const DATA_PREFIX: &str = "data: ";
 /// Replaces the result of a response with the value of the slot; `id` is the request id as JSON
 /// text.
 pub(super) fn replace_result(response: Response, slot: RawResultSlot, id: &str) -> Response {
-    let kind = response.headers().get(header::CONTENT_TYPE);
-    if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
+    if is_event_stream(&response) {
         return response.map(|body| Body::new(RawResultBody { body, slot }));
     }
     match slot.take() {
@@ -37,6 +36,28 @@ pub(super) fn replace_result(response: Response, slot: RawResultSlot, id: &str) 
             Response::from_parts(parts, Body::from(response_message(id, &result)))
         }
         _ => response,
+    }
+}
+
+/// Replaces the marks of large integers in an event stream without a slot, such as one that is
+/// resumed: its session has put the results into the messages.
+pub(super) fn unmark_events(response: Response) -> Response {
+    if is_event_stream(&response) {
+        return replace_result(response, RawResultSlot::default(), "null");
+    }
+    response
+}
+
+fn is_event_stream(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// Replaces the marks of large integers in an event.
+fn unmark_event(event: Bytes) -> Bytes {
+    match std::str::from_utf8(&event) {
+        Ok(text) if has_marked_integers(text) => unmark_large_integers(text.to_owned()).into(),
+        _ => event,
     }
 }
 
@@ -61,7 +82,7 @@ impl HttpBody for RawResultBody {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         polled.map_ok(|frame| match frame.into_data() {
-            Ok(event) => Frame::data(replace_event_result(event, &self.slot)),
+            Ok(event) => Frame::data(unmark_event(replace_event_result(event, &self.slot))),
             Err(frame) => frame,
         })
     }

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-use deliberate_json_schema::round_large_integers;
 use futures::Stream;
 use rmcp::{
     RoleServer,
@@ -122,9 +121,9 @@ impl RawSession {
         match message {
             JsonRpcMessage::Response(response) => {
                 let slot = self.slots.remove(&response.id);
-                if let Some(mut result) = slot.and_then(|slot| slot.take()) {
-                    // The SDK writes it.
-                    round_large_integers(&mut result);
+                if let Some(result) = slot.and_then(|slot| slot.take()) {
+                    // The SDK writes it, with marks of large integers, which the event stream
+                    // replaces.
                     response.result = ServerResult::CustomResult(CustomResult::new(result));
                 }
             }

@@ -217,6 +217,7 @@ impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
         let session = session_id(&parts.headers).map(str::to_owned);
         let request = Request::from_parts(parts, Full::new(Bytes::new()));
         let response = self.service.handle(request).await.map(Body::new);
+        let response = raw_result::unmark_events(response);
         if let Some(session) = session.filter(|_| ends && response.status().is_success()) {
             self.sessions.remove(&session);
         }

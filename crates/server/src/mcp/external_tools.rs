@@ -8,8 +8,8 @@ use deliberate_toolkit::{ExternalTool, RAW_RESULT, ToolError};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
-        CallToolResponse, CallToolResult, ContentBlock, ErrorCode, InputRequiredResult, JsonObject,
-        ListToolsResult, ServerResult, Tool,
+        CallToolResponse, CallToolResult, ContentBlock, ErrorCode, GetTaskResult,
+        InputRequiredResult, JsonObject, ListToolsResult, ServerResult, Tool,
     },
     service::RequestContext,
 };
@@ -120,6 +120,22 @@ pub(super) fn to_response(
     }
     round_large_integers(&mut result);
     to_typed_response(&result)
+}
+
+/// The state of a task for the SDK, whose result may be that of an upstream server.
+pub(super) fn to_task_response(
+    task: GetTaskResult,
+    context: &RequestContext<RoleServer>,
+) -> GetTaskResult {
+    let Ok(mut result) = serde_json::to_value(&task) else {
+        return task;
+    };
+    if let Some(slot) = RawResultSlot::from_context(context) {
+        slot.fill(result);
+        return task;
+    }
+    round_large_integers(&mut result);
+    GetTaskResult::deserialize(result).unwrap_or(task)
 }
 
 /// Serializes a response.

@@ -23,7 +23,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_toolkit::{ConversationSessions, ExternalTool, RAW_RESULT, Registry, ToolInfo};
+use deliberate_toolkit::{ClientConversation, ExternalTool, RAW_RESULT, Registry, ToolInfo};
 use logging::ClientLogLevel;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -63,7 +63,7 @@ pub struct McpHandler {
     connection: ConnectionSubscriptions,
     log_level: ClientLogLevel,
     declined_sampling: DeclinedSampling,
-    conversation: ConversationSessions,
+    conversation: ClientConversation,
 }
 
 /// The settings of the handler.
@@ -105,7 +105,7 @@ impl McpHandler {
             connection: ConnectionSubscriptions::default(),
             log_level: ClientLogLevel::default(),
             declined_sampling: DeclinedSampling::default(),
-            conversation: ConversationSessions::default(),
+            conversation: ClientConversation::default(),
         }
     }
 
@@ -115,7 +115,7 @@ impl McpHandler {
             log_level: ClientLogLevel::default(),
             declined_sampling: DeclinedSampling::default(),
             connection: ConnectionSubscriptions::default(),
-            conversation: ConversationSessions::default(),
+            conversation: ClientConversation::default(),
             ..self.clone()
         }
     }
@@ -226,13 +226,9 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let client = ClientInfo::from_context(&context);
-        tasks::get(
-            &self.registry,
-            &request.task_id,
-            &client,
-            self.options.answer_bytes,
-        )
-        .await
+        let most = self.options.answer_bytes;
+        let task = tasks::get(&self.registry, &request.task_id, &client, most).await?;
+        Ok(external_tools::to_task_response(task, &context))
     }
 
     async fn update_task(

@@ -4,7 +4,6 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Clock, SystemClock};
-use deliberate_json_schema::round_large_integers;
 use deliberate_toolkit::{
     BackgroundCall, BackgroundStatus, CallOutcome, CallerContext, ErrorCode, RESUME_TOOL, Registry,
     ToolError,
@@ -189,11 +188,7 @@ async fn completed_payload(
     {
         // A client that supports tasks speaks a stateless revision.
         let result = match external_tools::to_raw_reply(result, true, answer_bytes) {
-            CallReply::Raw(mut result) => {
-                // The SDK writes it.
-                round_large_integers(&mut result);
-                result
-            }
+            CallReply::Raw(result) => result,
             CallReply::Typed(response) => external_tools::to_json(response),
         };
         return TaskPayload::Completed {

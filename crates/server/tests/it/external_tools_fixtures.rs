@@ -3,6 +3,9 @@
 
 use std::sync::Arc;
 
+use deliberate_json_schema::{
+    restore_large_integers, stringify_large_integers, take_large_integers,
+};
 use deliberate_reasoning::register;
 use deliberate_server::SubscriptionLimits;
 use deliberate_toolkit::{
@@ -41,6 +44,9 @@ pub(crate) const INPUT_REQUIRED_RESULT: &str = concat!(
 /// Each permit ends one call of `far__wait`.
 pub(crate) static RELEASE_WAITING: Semaphore = Semaphore::const_new(0);
 
+/// Each permit ends one call of `far__copy` that waits.
+pub(crate) static RELEASE_COPY: Semaphore = Semaphore::const_new(0);
+
 struct MockGateway;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -78,7 +84,12 @@ impl Tool for MockGateway {
                 RELEASE_WAITING.acquire().await.unwrap().forget();
                 serde_json::from_str(ECHO_RESULT).unwrap()
             }
-            "far__copy" => json!({ "content": [], "structuredContent": to.arguments }),
+            "far__copy" => {
+                if to.arguments["wait"] == true {
+                    RELEASE_COPY.acquire().await.unwrap().forget();
+                }
+                json!({ "content": [], "structuredContent": to.arguments })
+            }
             "far__never" => std::future::pending().await,
             "far__big" => json!({ "content": [{ "type": "text", "text": "x".repeat(5_000_000) }] }),
             _ => {
@@ -169,6 +180,18 @@ impl ExternalTools for MockExternalTools {
             tool: "gateway_call",
             arguments: call,
         })
+    }
+
+    fn stringify_large_integers(&self, value: &mut Value) {
+        stringify_large_integers(value);
+    }
+
+    fn take_large_integers(&self, value: &mut Value) -> Option<Value> {
+        take_large_integers(value)
+    }
+
+    fn restore_large_integers(&self, value: &mut Value, digits: &Value) {
+        restore_large_integers(value, digits);
     }
 }
 

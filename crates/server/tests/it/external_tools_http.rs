@@ -1,6 +1,9 @@
 //! External tools over streamable HTTP, in each of its modes, and over the older SSE transport.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{Router, body::Body};
 use deliberate_json_schema::{mark_large_integers, unmark_large_integers};
@@ -21,7 +24,8 @@ use tower::ServiceExt as _;
 
 use super::{
     external_tools_fixtures::{
-        ECHO, INPUT_REQUIRED_RESULT, RELEASE_WAITING, expected_result, server_with_external,
+        ECHO, INPUT_REQUIRED_RESULT, RELEASE_COPY, RELEASE_WAITING, expected_result,
+        server_with_external,
     },
     test_server::TestServer,
 };
@@ -42,6 +46,8 @@ struct WebClient {
     mode: HttpMode,
     session: Option<String>,
     principal: Principal,
+    /// Whether the client supports tasks.
+    tasks: bool,
     _server: TestServer,
 }
 
@@ -57,6 +63,7 @@ impl WebClient {
         let house = server_with_external();
         let options = McpOptions {
             http_sessions: mode == HttpMode::Session,
+            task_after: Duration::from_millis(20),
             ..McpOptions::default()
         };
         let face = McpHandler::new(Arc::clone(&house.registry), options);
@@ -75,6 +82,7 @@ impl WebClient {
             mode,
             session: None,
             principal: Principal::default(),
+            tasks: false,
             _server: house,
         };
         if mode == HttpMode::Session {
@@ -112,14 +120,18 @@ impl WebClient {
         }
         if self.mode == HttpMode::Modern {
             request = request.header("mcp-method", method);
-            if let Some(name) = params["name"].as_str() {
+            if let Some(name) = params["name"].as_str().or(params["taskId"].as_str()) {
                 request = request.header("mcp-name", name);
             }
             let meta = params["_meta"].as_object().cloned().unwrap_or_default();
             let mut meta = Value::Object(meta);
             meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
             meta["io.modelcontextprotocol/clientInfo"] = json!({ "name": "test", "version": "0" });
-            meta["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": {} });
+            let mut capabilities = json!({ "elicitation": {} });
+            if self.tasks {
+                capabilities["extensions"] = json!({ "io.modelcontextprotocol/tasks": {} });
+            }
+            meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
             params["_meta"] = meta;
         }
         let body = json!({ "jsonrpc": "2.0", "id": "i", "method": method, "params": params });
@@ -195,17 +207,48 @@ async fn guests_are_listed_and_answer_as_they_are_in_every_mode() {
 async fn integers_beyond_64_bits_reach_a_guest_and_come_back_exactly() {
     let text = r#"{"n":18446744073709551617123,"list":[-99999999999999999999]}"#;
     let arguments: Value = serde_json::from_str(&mark_large_integers(text)).unwrap();
-    for mode in [HttpMode::Modern, HttpMode::Legacy] {
+    for mode in MODES {
         let web = WebClient::new(mode).await;
         let params = call_params("far__copy", &arguments);
         let result = web.result_text("tools/call", params).await;
-        assert!(result.contains(text), "{result}");
+        assert!(result.contains(text), "{mode:?} {result}");
     }
-    // Where the SDK writes the result, they are rounded, as every JSON parser may.
+}
+
+#[tokio::test]
+async fn integers_beyond_64_bits_are_exact_on_a_stream_that_was_taken_up_again() {
     let web = WebClient::new(HttpMode::Session).await;
-    let params = call_params("far__copy", &arguments);
-    let result = web.result_text("tools/call", params).await;
-    assert!(result.contains(r#""n":1.8446744073709552e+22"#), "{result}");
+    let arguments = r#"{"wait":true,"n":18446744073709551617123}"#;
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":"i","method":"tools/call","params":{{"name":"far__copy","arguments":{arguments}}}}}"#
+    );
+    let (reply, ()) = tokio::join!(take_up_again(&web, body), async {
+        RELEASE_COPY.add_permits(1);
+    });
+    let result = message_result(reply.messages.last().unwrap());
+    assert!(result.contains(arguments), "{result}");
+}
+
+#[tokio::test]
+async fn integers_beyond_64_bits_are_exact_in_the_result_of_a_task() {
+    let mut web = WebClient::new(HttpMode::Modern).await;
+    web.tasks = true;
+    let text = r#"{"wait":true,"n":-18446744073709551617123}"#;
+    let arguments: Value = serde_json::from_str(&mark_large_integers(text)).unwrap();
+    let task = web.result_text("tools/call", call_params("far__copy", &arguments));
+    let task: Value = serde_json::from_str(&task.await).unwrap();
+    let id = task["taskId"].as_str().unwrap_or_else(|| panic!("{task}"));
+    RELEASE_COPY.add_permits(1);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let state = web.result_text("tasks/get", json!({ "taskId": id })).await;
+        if !state.contains(r#""status":"working""#) {
+            assert!(state.contains(text), "{state}");
+            return;
+        }
+        assert!(Instant::now() < deadline, "{state}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test]
@@ -227,17 +270,9 @@ async fn what_comes_after_progress_is_told_as_it_is_too() {
     }
 }
 
-#[tokio::test]
-async fn an_answer_on_a_stream_that_was_taken_up_again_is_told_as_it_is() {
-    let web = WebClient::new(HttpMode::Session).await;
-    let body = json!({
-        "jsonrpc": "2.0", "id": "i", "method": "tools/call",
-        "params": call_params("far__wait", &json!({})),
-    });
-    let request = web
-        .request()
-        .method("POST")
-        .body(Body::from(body.to_string()));
+/// Sends a request, drops its stream, and resumes it.
+async fn take_up_again(web: &WebClient, body: String) -> WebReply {
+    let request = web.request().method("POST").body(Body::from(body));
     let response = web.router.clone().oneshot(request.unwrap()).await.unwrap();
     let mut stream = response.into_body();
     let first = stream.frame().await.unwrap().unwrap().into_data().unwrap();
@@ -246,7 +281,17 @@ async fn an_answer_on_a_stream_that_was_taken_up_again_is_told_as_it_is() {
     drop(stream);
     let request = web.request().method("GET");
     let request = request.header("last-event-id", last_id.expect("events have ids"));
-    let taken_up = web.send(request.body(Body::empty()).unwrap());
+    web.send(request.body(Body::empty()).unwrap()).await
+}
+
+#[tokio::test]
+async fn an_answer_on_a_stream_that_was_taken_up_again_is_told_as_it_is() {
+    let web = WebClient::new(HttpMode::Session).await;
+    let body = json!({
+        "jsonrpc": "2.0", "id": "i", "method": "tools/call",
+        "params": call_params("far__wait", &json!({})),
+    });
+    let taken_up = take_up_again(&web, body.to_string());
     let (reply, ()) = tokio::join!(taken_up, async { RELEASE_WAITING.add_permits(1) });
     assert_eq!(reply.status, StatusCode::OK);
     assert_eq!(

@@ -5,18 +5,22 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
+        mpsc,
     },
+    time::{Duration, Instant},
 };
 
 use axum::{Router, http::StatusCode};
+use deliberate_core::Timestamp;
+use deliberate_prompts::{Engine, EngineOptions, LibraryPaths, library::LiveLibrary};
 use deliberate_server::http::guard::Admission;
 use deliberate_server::http::health::{
     self, Health, HealthSource, ProviderHealth, ProviderState, ServerPhase, TransportHealth,
-    TransportState,
+    TransportState, UpstreamHealth, UpstreamState,
 };
-use deliberate_toolkit::Registry;
+use deliberate_toolkit::{CallOutcome, CallerContext, Registry};
 use futures::future::join_all;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::http_fixtures::{TestResponse, get, registry};
 
@@ -42,13 +46,22 @@ fn health_router(
     phase: ServerPhase,
     transports: Vec<TransportHealth>,
 ) -> (Router, Arc<AtomicUsize>) {
+    health_router_with_servers(registry, phase, transports, Vec::new())
+}
+
+fn health_router_with_servers(
+    registry: Registry,
+    phase: ServerPhase,
+    transports: Vec<TransportHealth>,
+    servers: Vec<UpstreamHealth>,
+) -> (Router, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counts = asked.clone();
     let source = HealthSource {
         registry: Arc::new(registry),
         phase: Box::new(move || phase),
         transports: Box::new(move || transports.clone()),
-        servers: Box::new(Vec::new),
+        servers: Box::new(move || servers.clone()),
         provider: Box::new(move || {
             counts.fetch_add(1, Ordering::SeqCst);
             Box::pin(async {
@@ -116,6 +129,49 @@ async fn a_server_that_works_says_how_all_its_parts_are() {
         json!({ "state": "configured", "description": "steady at home" })
     );
     assert_eq!(health["calls"], json!({ "running": 0, "waiting": 0 }));
+}
+
+#[tokio::test]
+async fn each_upstream_server_is_named_with_its_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = |name: &str, state, reason: Option<&str>| UpstreamHealth {
+        name: name.to_owned(),
+        state,
+        reason: reason.map(str::to_owned),
+        last_success: None,
+        tools: None,
+        quarantined: None,
+    };
+    let servers = vec![
+        UpstreamHealth {
+            last_success: Some(Timestamp::from_micros(1_000_000)),
+            tools: Some(11),
+            quarantined: Some(2),
+            ..server("files", UpstreamState::Connected, None)
+        },
+        server("git", UpstreamState::Connecting, None),
+        server("later", UpstreamState::Idle, None),
+        server("tickets", UpstreamState::Failed, Some("refused")),
+        server("typo", UpstreamState::Excluded, Some("no such field")),
+    ];
+    let registry = open_registry(&folder.path().join("s.db")).await;
+    let transports = vec![transport_health("http", TransportState::Serving)];
+    let (router, _) =
+        health_router_with_servers(registry, ServerPhase::Serving, transports, servers);
+    let got = get(&router, "/health", |_| {}).await;
+    // The calls of other tools work, whatever the state of a server.
+    assert_eq!(got.json()["status"], "ok");
+    assert_eq!(
+        got.json()["servers"],
+        json!([
+            { "name": "files", "state": "connected", "last_success": "1970-01-01T00:00:01Z",
+              "tools": 11, "quarantined": 2 },
+            { "name": "git", "state": "connecting" },
+            { "name": "later", "state": "idle" },
+            { "name": "tickets", "state": "failed", "reason": "refused" },
+            { "name": "typo", "state": "excluded", "reason": "no such field" },
+        ])
+    );
 }
 
 #[tokio::test]
@@ -200,4 +256,93 @@ async fn a_flood_of_questions_is_one_look() {
         assert_eq!(got.status, StatusCode::OK);
     }
     assert!(looked.load(Ordering::SeqCst) <= 3, "{looked:?}");
+}
+
+/// Calls the prompt engine, which must answer.
+async fn call_engine(registry: &Registry, arguments: Value) -> Value {
+    let outcome = registry.call("prompt_engine", arguments, CallerContext::default());
+    match outcome.await.unwrap() {
+        CallOutcome::Done(answer) => answer,
+        CallOutcome::NeedsReply(asked) => panic!("{asked:?}"),
+    }
+}
+
+/// Answers a prompt under gates of its caller with expensive schemas. Returns whether the gates were
+/// checked, and the longest time between two answers of `/health/live` meanwhile.
+async fn check_expensive_gates() -> (bool, Duration) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = EngineOptions {
+        paths: LibraryPaths {
+            workspace: folder.path().join("workspace"),
+            ..LibraryPaths::default()
+        },
+        ..EngineOptions::default()
+    };
+    let engine = Arc::new(Engine::new(options.clone(), LiveLibrary::new(&options)));
+    let registry = open_registry(&folder.path().join("s.db")).await;
+    let registry = Arc::new(deliberate_prompts::register(registry, &engine));
+    // The first would be checked for ever; each other takes as much time as a schema may.
+    let next = |at: usize| json!({ "$ref": format!("#/$defs/d{}", at + 1) });
+    let mut definitions: Map<String, Value> = (0..34)
+        .map(|at| (format!("d{at}"), json!({ "allOf": [next(at), next(at)] })))
+        .collect();
+    definitions.insert("d34".to_owned(), json!({ "type": "string" }));
+    let doubling = json!({ "$ref": "#/$defs/d0", "$defs": definitions });
+    let constants: Vec<Value> = (0..500).map(|at| json!({ "const": at })).collect();
+    let long = json!({ "items": { "anyOf": constants } });
+    let gates: Vec<Value> = std::iter::once(doubling)
+        .chain(std::iter::repeat_n(long, 8))
+        .enumerate()
+        .map(|(at, schema)| {
+            let criterion = json!({ "type": "schema_check", "schema": schema });
+            json!({ "id": format!("gate-{at}"), "name": "G", "pass_criteria": [criterion] })
+        })
+        .collect();
+    let arguments = json!({ "command": ">>teach_me \"TLS\"", "gates": gates });
+    let begun = call_engine(&registry, arguments).await;
+    let answer = Value::from(vec![499; 1_000]).to_string();
+    let checking = tokio::spawn({
+        let (registry, run) = (registry.clone(), begun["chain_id"].clone());
+        async move {
+            let arguments = json!({ "chain_id": run, "user_response": answer });
+            call_engine(&registry, arguments).await
+        }
+    });
+    let transports = vec![transport_health("http", TransportState::Serving)];
+    let (router, _) = health_router(
+        open_registry(&folder.path().join("other.db")).await,
+        ServerPhase::Serving,
+        transports,
+    );
+    let (mut longest, mut last) = (Duration::ZERO, Instant::now());
+    loop {
+        let done = checking.is_finished();
+        let live = get(&router, "/health/live", |_| {}).await;
+        assert_eq!(live.status, StatusCode::OK);
+        longest = longest.max(last.elapsed());
+        last = Instant::now();
+        if done {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let output = checking.await.unwrap().to_string();
+    (output.contains("too often to be checked"), longest)
+}
+
+#[test]
+fn a_server_stays_live_while_the_schemas_of_a_callers_gates_are_checked() {
+    let (sender, receiver) = mpsc::channel();
+    // On a runtime of one thread, a check on it would hold up every answer.
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        sender.send(runtime.block_on(check_expensive_gates()))
+    });
+    let outcome = receiver.recv_timeout(Duration::from_mins(1));
+    let (was_checked, longest) = outcome.expect("the runtime is not blocked");
+    assert!(was_checked);
+    assert!(longest < Duration::from_secs(1), "{longest:?}");
 }

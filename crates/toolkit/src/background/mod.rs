@@ -25,8 +25,7 @@ pub(crate) use lease::lease_expiry;
 pub(crate) use running::{BackgroundCalls, RunningGuard, StatusText};
 
 use crate::{
-    CallOutcome, CallerContext, ForegroundWait, LargeIntegerForm, RESUME_TOOL, Registry, ToolError,
-    UpstreamError,
+    CallOutcome, CallerContext, ForegroundWait, RESUME_TOOL, Registry, ToolError, UpstreamError,
 };
 use running::RunningBackgroundCall;
 
@@ -223,11 +222,10 @@ impl Registry {
 
     fn to_suspended_call(&self, work: &ResumeState, until: Timestamp) -> SuspendedCall {
         let fresh = || SuspensionId::from(self.deps.ids.new_id());
-        let (arguments, form) = (work.arguments.clone(), LargeIntegerForm::Rounded);
-        SuspendedCall {
+        self.tools.to_stored_call(SuspendedCall {
             id: work.suspended_id.clone().unwrap_or_else(fresh),
             tool_name: work.tool.to_owned(),
-            arguments: self.tools.without_integer_marks(arguments, form),
+            arguments: work.arguments.clone(),
             journal: work.journal.clone(),
             asks: json!([]),
             created_at: work.started_at,
@@ -236,7 +234,7 @@ impl Registry {
             running_until: Some(until),
             outcome: None,
             failed: false,
-        }
+        })
     }
 
     /// Waits until all background calls of this process have ended.

@@ -4,7 +4,7 @@ use deliberate_core::{Change, SuspendedCall, SuspensionId, Timestamp};
 use deliberate_store::StoreError;
 use serde_json::Value;
 
-use crate::{ErrorCode, LargeIntegerForm, Principal, Registry, ToolError};
+use crate::{ErrorCode, Principal, Registry, ToolError};
 
 /// The state of a suspended or background call.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,11 +73,8 @@ impl Registry {
         let Ok(called) = self.tools.resolve(tool, arguments.clone(), None) else {
             return false;
         };
-        // Stored arguments have no marks of large integers.
-        let form = LargeIntegerForm::Rounded;
-        let arguments = self.tools.without_integer_marks(called.arguments, form);
         left.tool == called.entry.meta.name
-            && called.entry.check(arguments).as_ref() == Ok(&left.called_with)
+            && called.entry.check(called.arguments).as_ref() == Ok(&left.called_with)
     }
 
     /// Cancels a suspended or background call unless it has ended.

@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Span;
 
 use crate::{
-    CallEvent, CallInfo, LargeIntegerForm, Principal, RAW_RESULT, Registry, ToolError,
+    CallEvent, CallInfo, Principal, RAW_RESULT, Registry, ToolError,
     event::CallListeners,
     external_tools::upstream_failure,
     tool_context::{nested_call::render_external_text, usage::UsageTally},
@@ -279,8 +279,7 @@ impl Registry {
 
     /// Returns a value with the digits of large integers, for a record.
     fn with_digits(&self, value: Value) -> Value {
-        let tools = &self.tools;
-        tools.without_integer_marks(value, LargeIntegerForm::Digits)
+        self.tools.with_digits(value)
     }
 
     /// Returns the number of calls that wait, run or are being committed.

@@ -26,8 +26,8 @@ use super::{
     tool_context::{Journal, usage::UsageTally},
 };
 use crate::{
-    CALL_SPAN, CallEvent, CallOutcome, CallerContext, ErrorCode, LargeIntegerForm, Principal,
-    Registry, ResourceChange, ToolContext, ToolError, ToolOutput, TraceContext, compute,
+    CALL_SPAN, CallEvent, CallOutcome, CallerContext, ErrorCode, Principal, Registry,
+    ResourceChange, ToolContext, ToolError, ToolOutput, TraceContext, compute,
     registry::{RegisteredTool, ToolAction},
     tool::{AnyTool, StepOutput},
 };
@@ -77,7 +77,13 @@ impl Registry {
             .inspect_err(|_| self.listeners.emit(CallEvent::UnknownTool))?;
         let tool = called.entry.meta.name;
         let external = self.tools.logged_external_name(tool, &called.arguments);
-        let span = call_span(external.as_deref().unwrap_or(tool), &caller);
+        let target = self.tools.call_target(tool, &called.arguments);
+        let server = target.and_then(|target| target.server);
+        let span = call_span(
+            external.as_deref().unwrap_or(tool),
+            server.as_deref(),
+            &caller,
+        );
         self.call_resolved(called, caller, hold)
             .instrument(span)
             .await
@@ -261,10 +267,9 @@ impl Registry {
                 let mut changes = outcome.changes;
                 changes.extend(earlier.as_ref().map(|kept| {
                     let output = outcome.output.clone();
-                    let form = LargeIntegerForm::Rounded;
                     Change::EndSuspension {
                         id: kept.id.clone(),
-                        outcome: self.tools.without_integer_marks(output, form),
+                        outcome: self.tools.to_stored_outcome(output),
                         failed: false,
                     }
                 }));
@@ -329,6 +334,7 @@ impl Registry {
 
     pub(crate) async fn stored_outcome(&self, id: &SuspensionId) -> Result<CallOutcome, ToolError> {
         let suspension = self.deps.store.suspended_call(id).await?;
+        let suspension = suspension.map(|call| self.tools.restore_stored_call(call));
         match suspension.map(|it| (it.outcome, it.failed)) {
             Some((Some(outcome), false)) => Ok(CallOutcome::Done(outcome)),
             Some((Some(outcome), true)) => Err(background::decode_failure(&outcome)),
@@ -401,7 +407,7 @@ fn changed_fields(before: &Value, after: &Value) -> Map<String, Value> {
 }
 
 /// Creates the span of a call. It costs nothing unless traces are collected, and has no content.
-fn call_span(tool: &str, caller: &CallerContext) -> Span {
+fn call_span(tool: &str, server: Option<&str>, caller: &CallerContext) -> Span {
     let trace = caller.trace.as_ref();
     tracing::info_span!(
         target: CALL_SPAN,
@@ -412,6 +418,7 @@ fn call_span(tool: &str, caller: &CallerContext) -> Span {
         gen_ai.operation.name = "execute_tool",
         gen_ai.tool.name = tool,
         gen_ai.tool.type = "function",
+        deliberate.upstream_server = server,
         enduser.id = caller.principal.name.as_deref(),
         error.type = Empty,
         gen_ai.usage.input_tokens = Empty,

@@ -132,6 +132,7 @@ impl Registry {
                 && it.owner == principal.owner()
                 && self.tools.allows(principal, &it.tool_name, &it.arguments)
         };
+        let suspended = suspended.map(|call| self.tools.restore_stored_call(call));
         suspended.filter(theirs).ok_or_else(|| ToolError::NotFound {
             what: EntityKind::SUSPENDED_CALL,
             id: deliberate_core::truncate_chars(id.as_str(), 80),
@@ -182,7 +183,7 @@ impl Registry {
     ) -> Result<(NeedsReply, Option<SuspendedCall>), ToolError> {
         let (pending, mut journal) = call.pending_requests().ok_or(ToolError::Internal)?;
         journal.called_with.clone_from(&run.called_with);
-        let asks: Vec<ClientPrompt> = pending.into_iter().map(Into::into).collect();
+        let mut asks: Vec<ClientPrompt> = pending.into_iter().map(Into::into).collect();
         if asks.is_empty() {
             return Err(ToolError::Internal);
         }
@@ -200,6 +201,10 @@ impl Registry {
             }
             None => (SuspensionId::from(self.deps.ids.new_id()), now, true),
         };
+        // A client that fetches the same prompts again may have lost them.
+        if changed {
+            call.shorten_known_instructions(&mut asks);
+        }
         let suspension = SuspendedCall {
             id: id.clone(),
             tool_name: run.entry.meta.name.to_owned(),

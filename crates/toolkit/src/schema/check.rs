@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use deliberate_core::did_you_mean;
+use deliberate_core::{did_you_mean, has_more_values};
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Number, Value};
 
@@ -159,24 +159,6 @@ fn has_alternatives(schema: &Value) -> bool {
             .any(|(name, inner)| ALTERNATIVES.contains(&name.as_str()) || has_alternatives(inner)),
         _ => false,
     }
-}
-
-/// Tells whether a value contains more than so many values, itself included.
-fn has_more_values(value: &Value, most: usize) -> bool {
-    let mut count = 0_usize;
-    let mut todo = vec![value];
-    while let Some(value) = todo.pop() {
-        count += 1;
-        match value {
-            Value::Array(items) => todo.extend(items),
-            Value::Object(fields) => todo.extend(fields.values()),
-            _ => {}
-        }
-        if count + todo.len() > most {
-            return true;
-        }
-    }
-    false
 }
 
 /// Describes the violated rule.

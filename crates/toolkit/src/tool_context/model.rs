@@ -250,6 +250,19 @@ impl ToolContext {
         Some((client.pending(), journal))
     }
 
+    /// Withdraws the request of that key, if it waits for the client's model: the call goes on without
+    /// its answer, so the client is not asked for it.
+    pub fn withdraw_request(&self, key: &str) {
+        let client = match self.shared.model.get() {
+            Some(CallModel::Client(client)) => Some(client.as_ref()),
+            Some(CallModel::Model(model)) => model.declined().map(|(_, client)| client),
+            None => None,
+        };
+        if let Some(client) = client {
+            client.withdraw(&self.scoped_name(key));
+        }
+    }
+
     /// Returns the client's reason if it has declined sampling during this call.
     pub(crate) fn sampling_declined(&self) -> Option<&str> {
         match self.shared.model.get()? {

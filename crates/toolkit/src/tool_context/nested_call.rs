@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::{
-    ErrorCode, LargeIntegerForm, RAW_RESULT, TEXT_FIELD, ToolContext, ToolError, ToolOutput,
+    ErrorCode, RAW_RESULT, TEXT_FIELD, ToolContext, ToolError, ToolOutput,
     external_tools::ResolvedCall, registry::ToolAction, tool::StepOutput,
 };
 
@@ -58,7 +58,7 @@ impl ToolContext {
         if next.is_some() {
             return Err(self.would_suspend_error(name));
         }
-        let output = tools.without_integer_marks(outcome.output, LargeIntegerForm::Digits);
+        let output = tools.with_digits(outcome.output);
         Ok(ToolOutput {
             output: unwrap_external_output(output)?,
             ..outcome

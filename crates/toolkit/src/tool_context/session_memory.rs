@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use deliberate_core::{Change, SessionId};
 
-use crate::{CallOutcome, ToolContext};
+use crate::{CallOutcome, ClientPrompt, ToolContext};
 
 impl ToolContext {
     /// Tells whether the model that will reply sees the earlier requests of this call: the client's
@@ -29,6 +29,15 @@ impl ToolContext {
             sessions.push(id.clone());
         }
         knows
+    }
+
+    /// Shortens the instructions that the client's own model has had before in this conversation.
+    pub(crate) fn shorten_known_instructions(&self, asks: &mut [ClientPrompt]) {
+        let caller = &self.shared.env.caller;
+        let conversation = caller.conversation.as_ref();
+        if let Some(conversation) = conversation.filter(|_| !caller.prompts_leave_conversation) {
+            conversation.shorten_known_instructions(asks);
+        }
     }
 
     /// Tells whether everything in this session stands in the conversation. A session that can't be

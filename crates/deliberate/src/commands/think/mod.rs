@@ -129,7 +129,7 @@ impl Thinking<'_> {
                 arguments.insert("problem".to_owned(), question.into());
                 let init = self.call("beginning", "reasoning_got_init", arguments);
                 let init = init.await?;
-                graph::grow_graph(self, init).await
+                Box::pin(graph::grow_graph(self, init)).await
             }
             ThinkMode::Reflect => {
                 let thought = self.think_linear(question).await?;
@@ -137,7 +137,7 @@ impl Thinking<'_> {
                 let reflection = self.reflect(subject).await?;
                 Ok(json!({ "thought": thought, "reflection": reflection }))
             }
-            ThinkMode::Auto => self.think_auto(question).await,
+            ThinkMode::Auto => Box::pin(self.think_auto(question)).await,
         }
     }
 
@@ -163,7 +163,7 @@ impl Thinking<'_> {
         let result = output.get("result").cloned().unwrap_or_default();
         let mut outputs = Map::from_iter([("auto".to_owned(), output)]);
         if result.get("root_node_id").is_some() {
-            let graph = graph::grow_graph(self, result).await?;
+            let graph = Box::pin(graph::grow_graph(self, result)).await?;
             outputs.insert("graph".to_owned(), graph);
         } else if result.get("branches").is_some() {
             self.draw_tree(&result).await?;

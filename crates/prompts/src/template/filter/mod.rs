@@ -301,6 +301,11 @@ mod tests {
                     "(\"a\", 1000000000)",
                     "(count=1000000000)",
                     "(width=1000000000)",
+                    "(length=1000000000)",
+                    "(times=1000000000)",
+                    "(start=1000000000)",
+                    "(2, start=1000000000)",
+                    "(\"slice\", 1000000000)",
                     "(1000000000, 1000000000, 1000000000)",
                 ] {
                     let expression = format!("{input}|{name}{arguments}");
@@ -313,6 +318,8 @@ mod tests {
             "range(9)|slice(1000000000)|list|length > 1",
             "range(1000000000)",
             "range(9)|batch(1000000000, \"x\")|list|length",
+            "[range(9), [1]]|map('slice', 1000000000)|list|length",
+            "[range(9), [1]]|map('slice', 10**9)|list|length",
         ] {
             assert_eq!(evaluate(expression), None, "{expression}");
         }

@@ -3,7 +3,10 @@
 
 use super::*;
 use crate::{
-    graph_fixtures::{aggregate_reply_with_answer, continuation_reply, node_ids, score_fields},
+    graph_fixtures::{
+        aggregate_reply_with_answer, continuation_reply, continuation_reply_with_answer, node_ids,
+        score_fields,
+    },
     test_registry::conversation,
 };
 
@@ -149,4 +152,46 @@ async fn the_judgment_of_a_merged_node_sees_all_its_sources() {
         asked.contains("deep") && asked.contains("was merged from"),
         "{asked}"
     );
+}
+
+#[tokio::test]
+async fn a_merge_of_a_merged_node_sees_all_its_sources() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let children = generate_answers(&desk, id, root, &["41", "42", "43"]).await;
+    let merge = async |nodes: Value, text: &str| {
+        desk.script_replies([aggregate_reply_with_answer(text, Some("42"))]);
+        let arguments = json!({ "graph_id": id, "node_ids": nodes });
+        let merged = desk.call_ok("reasoning_got_aggregate", arguments).await;
+        merged["aggregated_node_id"].clone()
+    };
+    let merged = merge(json!([children[0], children[1]]), "of two").await;
+    merge(json!([merged, children[2]]), "of all").await;
+    let asked = conversation(&desk.last_request());
+    for text in ["so it is 41", "so it is 42", "so it is 43", "of two"] {
+        assert_eq!(asked.matches(text).count(), 1, "{text}: {asked}");
+    }
+    insta::assert_snapshot!(asked);
+}
+
+#[tokio::test]
+async fn ancestors_are_shown_with_their_results() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    desk.script_replies([continuation_reply_with_answer("a step", Some("6 × 7"))]);
+    let arguments = json!({ "graph_id": id, "node_id": root, "k": 1 });
+    let step = desk.call_ok("reasoning_got_generate", arguments).await;
+    let step = &step["continuations"][0]["node_id"];
+    let next = generate_nodes(&desk, id, step, &["the next step"]).await;
+    desk.script_replies([score_reply(80)]);
+    let arguments = json!({ "graph_id": id, "node_id": next[0] });
+    desk.call_ok("reasoning_got_score", arguments).await;
+    insta::assert_snapshot!(conversation(&desk.last_request()));
+    // A later step of another mode in the same session sees the result too.
+    let on = json!({ "content": "on", "session_id": graph["session_id"] });
+    desk.think_ok(on).await;
+    let asked = conversation(&desk.last_request());
+    assert!(asked.contains("a step\nAnswer: 6 × 7\n"), "{asked}");
 }

@@ -1,7 +1,7 @@
 //! Hostile callers: random prompt commands, templates, JSON schemas, gates and wrong arguments that
 //! try to take all memory or time, against a server with 1 GB of address space and a call limit of
 //! five seconds. Meanwhile the server is pinged. Every call must be answered, the process must live,
-//! and SIGTERM must end it.
+//! and SIGTERM must end it within the time limit of its shutdown.
 //!
 //! It prints the longest ping, and fails if something does not hold. A bound on the ping is an
 //! argument, because the time depends on the machine.
@@ -27,6 +27,9 @@ use tokio::{process::Command, task::JoinSet};
 use deliberate_testkit::{bare_command, load::ServerProcess};
 use traffic::HostileTraffic;
 
+/// How long the end of a process may take after its time limit, on a busy machine.
+const EXIT_GRACE: Duration = Duration::from_secs(5);
+
 /// Sends hostile calls to `deliberate serve --http`.
 #[derive(Debug, Parser)]
 struct HostileArgs {
@@ -45,6 +48,9 @@ struct HostileArgs {
     /// The time limit of a call, in milliseconds.
     #[arg(long, default_value_t = 5_000)]
     call_ms: u64,
+    /// The time limit of the shutdown, in milliseconds.
+    #[arg(long, default_value_t = 5_000)]
+    shutdown_ms: u64,
     /// The longest ping that is accepted, in milliseconds; no bound by default.
     #[arg(long)]
     max_ping_ms: Option<u64>,
@@ -78,6 +84,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     let peak = server.peak_kib();
     let stopping = Instant::now();
     let ended = server.terminate().await;
+    let ended_after = stopping.elapsed();
     let mut stdout = std::io::stdout();
     write!(stdout, "{traffic}")?;
     writeln!(
@@ -86,12 +93,15 @@ async fn main() -> anyhow::Result<ExitCode> {
         arguments.calls,
         took.as_secs_f64(),
         peak.as_ref().map_or(0, |kib| kib / 1024),
-        stopping.elapsed().as_secs_f64(),
+        ended_after.as_secs_f64(),
     )?;
     match &ended {
         Ok(status) if status.success() => {}
         Ok(status) => traffic.record_violation(format!("SIGTERM ended the server with {status}")),
         Err(error) => traffic.record_violation(format!("SIGTERM: {error:#}")),
+    }
+    if ended_after > Duration::from_millis(arguments.shutdown_ms) + EXIT_GRACE {
+        traffic.record_violation("SIGTERM ended the server after its time limit".to_owned());
     }
     if let Some(most) = arguments.max_ping_ms
         && traffic.longest_ping() > Duration::from_millis(most)
@@ -131,6 +141,10 @@ fn server_command(arguments: &HostileArgs) -> anyhow::Result<Command> {
         .args([
             "--set",
             &format!("limits.call_timeout_ms={}", arguments.call_ms),
+        ])
+        .args([
+            "--set",
+            &format!("limits.shutdown_ms={}", arguments.shutdown_ms),
         ])
         .env("HOME", &scratch)
         .env("DATABASE_PATH", scratch.join("hostile.db"))
