@@ -360,9 +360,6 @@ OWN_FIELDS = ["content", "synthesis", "assessment"]
 
 def check_readable(text: str, told: dict[str, Any], own: bool = False) -> None:
     """Checks that the text of a reasoning tool is no JSON, and says what the data holds."""
-    if "still_running" in told:
-        assert json.loads(text) == told
-        return
     assert text.strip() and not text.startswith(("{", "[")), text
     shown = " ".join(text.split())
     if "data" in told:
@@ -370,6 +367,8 @@ def check_readable(text: str, told: dict[str, Any], own: bool = False) -> None:
         data = told["data"]
         expected = [it["content"] for name in ("thoughts", "nodes") for it in data.get(name, [])]
         expected += [data["content"]] if "content" in data else []
+    elif "still_running" in told:
+        expected = [told["still_running"]["id"], told["still_running"]["next"]]
     elif "needs_reply" in told:
         needs = told["needs_reply"]
         systems = {ask.get("system", needs.get("system")) for ask in needs["asks"]}

@@ -414,10 +414,10 @@ async def test_ids_inside_what_is_there_are_looked_for_there(connect: Connect, m
             ends = [leaf, node]
             told = await bench.refused("reasoning_got_finalize", graph_id=graph["graph_id"], terminal_node_ids=ends)
             assert told["code"] == "NodeNotFound"
-        # The root is there, but it states the problem and concludes nothing.
+        # The root is a conclusion only if it is named.
         roots = [graph["root_node_id"]]
-        told = await bench.refused("reasoning_got_finalize", graph_id=graph["graph_id"], terminal_node_ids=roots)
-        assert told["code"] == "Validation"
+        told = await bench.call("reasoning_got_finalize", graph_id=graph["graph_id"], terminal_node_ids=roots)
+        assert [one["node_id"] for one in told["conclusions"]] == roots
 
 
 async def test_a_session_of_any_mode_is_continued_by_every_mode(

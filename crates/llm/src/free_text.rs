@@ -223,12 +223,30 @@ fn read_text<T: DeserializeOwned>(
         let reason = "the fields are missing".to_owned();
         return Err(ReplyFault::Fields { text, reason });
     };
+    if !text.trim().is_empty()
+        && fields
+            .iter()
+            .any(|field| is_description(field, &ask.schema))
+    {
+        let reason = "a field repeats its description".to_owned();
+        return Err(ReplyFault::Fields { text, reason });
+    }
     read_answer(&text, &written.reasoning, fields, ask).map_err(|reason| {
         if text.trim().is_empty() {
             return ReplyFault::Unusable(reason);
         }
         ReplyFault::Fields { text, reason }
     })
+}
+
+/// Tells whether the value of a field is the field's own description, which small models copy from the
+/// instruction.
+fn is_description((name, value): (&String, &Value), schema: &Value) -> bool {
+    let description = schema
+        .get("properties")
+        .and_then(|properties| properties.get(name)?.get("description")?.as_str());
+    let written = value.as_str().map(str::trim);
+    written.is_some_and(|it| !it.is_empty()) && written == description.map(str::trim)
 }
 
 /// What is wrong with a reply.
@@ -270,6 +288,7 @@ fn read_answer<T: DeserializeOwned>(
     let Value::Object(mut fields) = ask.normalize(Value::Object(fields)) else {
         return Err("it is not a JSON object".to_owned());
     };
+    fields.retain(|name, value| !is_description((name, value), &ask.schema));
     let read = |fields: &Map<String, Value>| {
         let value = coerce(Value::Object(fields.clone()), &ask.schema);
         deserialize_checked(&value, &ask.schema)

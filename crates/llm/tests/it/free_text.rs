@@ -4,7 +4,7 @@ use deliberate_llm::{
     FinishReason, ModelError, ModelReply, ModelRequest, PlainText, StructuredError,
     StructuredOutput, ask_structured,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{
     ReplyScript, ThoughtAnswer, far_deadline, from_plain, reply, thought_answer, thought_request,
@@ -79,6 +79,23 @@ async fn missing_fields_are_asked_for_in_a_short_request_that_sees_the_text() {
     assert_eq!(plain.unwrap().value, from_plain("6 × 7 = 42.".to_owned()));
     let failed = ask_text(&ReplyScript::with_texts(&texts)).await;
     assert_eq!(failed.unwrap_err().error.code(), "InvalidResponse");
+}
+
+#[tokio::test]
+async fn a_field_that_repeats_its_description_is_asked_for_again() {
+    let mut request = text_request();
+    let answer = json!({ "type": "string", "description": "The result" });
+    request.schema["properties"]["answer"] = answer;
+    let copied = "6 × 7 = 42.\n\n{\"confidence\": 90, \"answer\": \"The result\"}";
+    let fields = |answer: &str| json!({ "confidence": 90, "answer": answer }).to_string();
+    let script = ReplyScript::with_texts(&[copied, &fields("42")]);
+    let read = ask_structured::<Value>(&script, request.clone(), None, far_deadline()).await;
+    assert_eq!(read.unwrap().value["answer"], "42");
+    // A model that copies it twice has no answer.
+    let script = ReplyScript::with_texts(&[copied, &fields("The result")]);
+    let read = ask_structured::<Value>(&script, request, None, far_deadline()).await;
+    let value = read.unwrap().value;
+    assert_eq!(value, json!({ "confidence": 90, "thought": "6 × 7 = 42." }));
 }
 
 #[tokio::test]

@@ -66,8 +66,8 @@ impl Tool for GotInit {
         ToolMeta {
             name: "reasoning_got_init",
             title: "Begin a graph of thoughts",
-            description: "Initialize a Graph-of-Thoughts reasoning graph with a root node, for \
-                          partial answers that are to be compared and merged. Takes several calls.",
+            description: "Initialize a Graph-of-Thoughts reasoning graph with a root node, to \
+                          merge partial answers; takes several calls.",
             hints: ToolHints::ADDITIVE,
             asks_model: false,
             limits: ToolLimits::default(),
