@@ -33,6 +33,10 @@ const MIN_THREADS: usize = 4;
 /// The share of the threads that one principal may use, in percent.
 const PRINCIPAL_SHARE: usize = 50;
 
+/// How far the threads stand back behind the rest of the process, as `nice` counts it.
+#[cfg(target_os = "linux")]
+const COMPUTE_NICENESS: i32 = 10;
+
 /// The threads of this process.
 static THREADS: LazyLock<Arc<FairPermits>> = LazyLock::new(|| {
     let cores = available_parallelism().map_or(1, NonZero::get);
@@ -161,6 +165,17 @@ impl Drop for ThreadFlag {
     }
 }
 
+/// Lets the runtime's workers go before this thread, so that pings and reads are answered while all
+/// cores compute. The thread keeps the priority; the blocking pool has others.
+fn lower_thread_priority() {
+    // On Linux this holds for the calling thread alone, elsewhere it would hold for the process.
+    #[cfg(target_os = "linux")]
+    {
+        // A thread that stays as it is computes all the same.
+        let _ = rustix::process::setpriority_process(None, COMPUTE_NICENESS);
+    }
+}
+
 async fn run<T: Send + 'static>(
     holder: &PermitHolder,
     deadline: Instant,
@@ -178,6 +193,7 @@ async fn run<T: Send + 'static>(
         // Returned when the work ends, not when its caller stops waiting.
         let _permit = permit;
         let _flag = ThreadFlag::set(abandoned);
+        lower_thread_priority();
         work()
     });
     match timeout_at(deadline, running).await {
