@@ -8,6 +8,7 @@ mod patterns;
 pub mod references;
 mod validation_cost;
 mod validator;
+mod value_size;
 mod work;
 
 pub use large_integers::{

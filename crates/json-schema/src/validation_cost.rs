@@ -48,6 +48,23 @@ pub(super) fn count_evaluations(refs: &SchemaRefs<'_>, most: u64) -> u64 {
     worst
 }
 
+/// Returns the number of references in a document.
+pub(super) fn count_references(document: &Value) -> usize {
+    let mut count = 0;
+    let mut todo = vec![document];
+    while let Some(value) = todo.pop() {
+        match value {
+            Value::Object(fields) => {
+                count += references_in(fields).count();
+                todo.extend(fields.values());
+            }
+            Value::Array(items) => todo.extend(items),
+            _ => {}
+        }
+    }
+    count
+}
+
 struct EvaluationCounter<'a, 'b> {
     refs: &'a SchemaRefs<'b>,
     limit: u64,

@@ -12,8 +12,9 @@ use crate::{
     large_integers::{has_marks, round_large_integers},
     patterns::{MAX_ALL_PATTERNS_BYTES, MAX_PATTERNS, has_too_many_patterns},
     references, truncate_at_word,
-    validation_cost::count_evaluations,
-    work::{TooMuchWork, count_work},
+    validation_cost::{count_evaluations, count_references},
+    value_size::{copied_sizes, value_size},
+    work::{TooMuchWork, ValidationWork, count_work},
 };
 
 /// The maximum number of violations that are reported at once.
@@ -48,8 +49,12 @@ const MAX_WORK_WITH_VIOLATIONS: u64 = 50_000;
 /// alternative holds a copy of the value until the first ten are chosen.
 const MAX_COPIED_VALUES: u64 = 2_000_000;
 
-/// The keywords whose violations are collected from several schemas.
-const ALTERNATIVES: [&str; 3] = ["anyOf", "oneOf", "contains"];
+/// The maximum size of the rules that a compiled schema copies: each `const`, `enum` and `not`, once
+/// for every reference that leads to it.
+const MAX_COPIED_RULES: usize = 2_000_000;
+
+/// The keywords whose violations are collected from several schemas, or hold a copy of the value.
+const ALTERNATIVES: [&str; 4] = ["anyOf", "oneOf", "contains", "propertyNames"];
 
 /// The reason why a schema cannot be used for validation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -115,7 +120,8 @@ impl JsonSchemaValidator {
         if refs.resource_count() > MAX_RESOURCES || has_too_many_patterns(schema) {
             return Err(JsonSchemaError::TooExpensive);
         }
-        if count_evaluations(&refs, MAX_EVALUATIONS) > MAX_EVALUATIONS {
+        let evaluations = count_evaluations(&refs, MAX_EVALUATIONS);
+        if evaluations > MAX_EVALUATIONS || copies_too_much(schema, evaluations) {
             return Err(JsonSchemaError::TooExpensive);
         }
         let patterns = PatternOptions::regex()
@@ -155,12 +161,17 @@ impl JsonSchemaValidator {
         if self.validator.is_valid(value) {
             return Vec::new();
         }
-        let copies = work.saturating_mul(count_values(value));
-        let is_copied_much = self.has_alternatives && copies > MAX_COPIED_VALUES;
-        if work > MAX_WORK_WITH_VIOLATIONS || is_copied_much {
+        let size = u64::try_from(value_size(value)).unwrap_or(u64::MAX);
+        let copied_values = if self.has_alternatives {
+            work.steps.saturating_mul(size)
+        } else {
+            0
+        };
+        let copies = copied_values.saturating_add(work.copied);
+        if work.steps > MAX_WORK_WITH_VIOLATIONS || copies > MAX_COPIED_VALUES {
             return vec![whole_value_violation(
                 value,
-                "must match the schema, which has too many alternatives to say where it does not",
+                "must match the schema, which has too many or too large rules to say where it does not",
             )];
         }
         let errors = self.validator.iter_errors(value);
@@ -185,11 +196,11 @@ impl JsonSchemaValidator {
             || self.count_work_up_to(value, MAX_QUICK_WORK).is_ok()
     }
 
-    fn count_work(&self, value: &Value) -> Result<u64, TooMuchWork> {
+    fn count_work(&self, value: &Value) -> Result<ValidationWork, TooMuchWork> {
         self.count_work_up_to(value, MAX_WORK)
     }
 
-    fn count_work_up_to(&self, value: &Value, most: u64) -> Result<u64, TooMuchWork> {
+    fn count_work_up_to(&self, value: &Value, most: u64) -> Result<ValidationWork, TooMuchWork> {
         let refs = references::SchemaRefs::new(&self.schema, self.has_legacy_id);
         count_work(&refs, value, most)
     }
@@ -206,13 +217,12 @@ fn has_alternatives(schema: &Value) -> bool {
     }
 }
 
-/// Returns the number of values in a value, itself included.
-fn count_values(value: &Value) -> u64 {
-    match value {
-        Value::Array(items) => items.iter().map(count_values).sum::<u64>() + 1,
-        Value::Object(fields) => fields.values().map(count_values).sum::<u64>() + 1,
-        _ => 1,
-    }
+/// Tells whether compiling a schema would copy more than is allowed.
+fn copies_too_much(schema: &Value, evaluations: u64) -> bool {
+    let (largest, total) = copied_sizes(schema, MAX_COPIED_RULES);
+    let repeated = usize::try_from(evaluations).unwrap_or(usize::MAX);
+    let repeated = repeated.max(count_references(schema));
+    total.max(largest.saturating_mul(repeated)) > MAX_COPIED_RULES
 }
 
 /// Returns the value with numbers in place of the marks of large integers.
@@ -297,12 +307,58 @@ mod tests {
     use super::*;
 
     #[test]
+    fn violations_do_not_copy_a_large_rule_again_and_again() {
+        let large = vec![1; 100_000];
+        for rule in [
+            json!({ "not": { "type": "integer", "x": large } }),
+            json!({ "const": large }),
+            json!({ "enum": [large] }),
+        ] {
+            let validator = JsonSchemaValidator::new(&json!({ "items": rule })).unwrap();
+            let many = validator.check(&json!(vec![1; 400]));
+            assert!(many[0].rule.contains("too large rules"), "{many:?}");
+            assert_eq!(validator.check(&json!([1]))[0].path, "/0");
+        }
+    }
+
+    #[test]
+    fn schemas_that_copy_a_large_rule_again_and_again_are_refused() {
+        let large = vec![1; 300_000];
+        let mut nested = json!({ "enum": [large] });
+        for _ in 0..150 {
+            nested = json!({ "not": nested });
+        }
+        let references = vec![json!({ "$ref": "#/$defs/large" }); 100];
+        let repeated = json!({ "$defs": { "large": { "const": large } }, "allOf": references });
+        for schema in [nested, repeated] {
+            let refused = JsonSchemaValidator::new(&schema).unwrap_err();
+            assert_eq!(refused, JsonSchemaError::TooExpensive);
+        }
+        let names: Vec<String> = (0..2_000).map(|at| format!("name {at}")).collect();
+        let honest = json!({
+            "$defs": { "name": { "enum": names } },
+            "properties": { "a": { "$ref": "#/$defs/name" }, "b": { "$ref": "#/$defs/name" } },
+        });
+        let validator = JsonSchemaValidator::new(&honest).unwrap();
+        assert!(
+            validator
+                .check(&json!({ "a": "name 7", "b": "name 1999" }))
+                .is_empty()
+        );
+        let wrong = validator.check(&json!({ "a": "name 7", "b": "other" }));
+        assert_eq!(wrong[0].path, "/b", "{wrong:?}");
+    }
+
+    #[test]
     fn violations_of_many_alternatives_do_not_copy_a_large_value() {
         let leaf = json!({ "type": "string" });
         let schema = (0..9).fold(leaf, |inner, _| json!({ "anyOf": [inner, inner] }));
         let validator = JsonSchemaValidator::new(&schema).unwrap();
         let large = validator.check(&json!(vec![-1; 17_000]));
-        assert!(large[0].rule.contains("too many alternatives"), "{large:?}");
+        assert!(
+            large[0].rule.contains("too many or too large rules"),
+            "{large:?}"
+        );
         let small = validator.check(&json!([-1]));
         assert_eq!(small[0].keyword, "anyOf", "{small:?}");
     }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::{
     references::SchemaRefs,
     validation_cost::{in_place_schemas, references_in},
+    value_size::{compared_size, copied_rules, value_size},
 };
 
 /// The maximum nesting of schemas on one path through the value, including references.
@@ -18,6 +19,9 @@ const META_SCHEMAS: &str = "://json-schema.org/";
 /// The assumed work of such a schema for each part of a value.
 const META_SCHEMA_WORK: usize = 200;
 
+/// The assumed work of finding out which parts of a value other keywords evaluated.
+const UNEVALUATED_WORK: usize = 32;
+
 /// Keywords whose schema is applied to every item of a list.
 const EVERY_ITEM: [&str; 4] = ["items", "additionalItems", "unevaluatedItems", "contains"];
 
@@ -28,20 +32,39 @@ const EVERY_FIELD: [&str; 2] = ["additionalProperties", "unevaluatedProperties"]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooMuchWork;
 
+/// What a validation costs, at the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ValidationWork {
+    pub(crate) steps: u64,
+    /// The size of the rules that are copied if all that can be violated is; counted no further than
+    /// the work may be.
+    pub(crate) copied: u64,
+}
+
 /// Returns the work of validating `value` against the document, at the most.
 pub(crate) fn count_work(
     refs: &SchemaRefs<'_>,
     value: &Value,
     most: u64,
-) -> Result<u64, TooMuchWork> {
-    let mut counter = WorkCounter { refs, left: most };
+) -> Result<ValidationWork, TooMuchWork> {
+    let mut counter = WorkCounter {
+        refs,
+        left: most,
+        copied: 0,
+        most_copied: most,
+    };
     counter.apply(refs.document, value, 0)?;
-    Ok(most - counter.left)
+    Ok(ValidationWork {
+        steps: most - counter.left,
+        copied: counter.copied,
+    })
 }
 
 struct WorkCounter<'a, 'b> {
     refs: &'a SchemaRefs<'b>,
     left: u64,
+    copied: u64,
+    most_copied: u64,
 }
 
 impl WorkCounter<'_, '_> {
@@ -49,6 +72,18 @@ impl WorkCounter<'_, '_> {
         let work = u64::try_from(work).unwrap_or(u64::MAX);
         self.left = self.left.checked_sub(work).ok_or(TooMuchWork)?;
         Ok(())
+    }
+
+    /// Counts what the violations of a schema's own rules would copy. Beyond the bound the exact size
+    /// is of no interest, and counting it would itself take long.
+    fn count_copied_rules(&mut self, fields: &Map<String, Value>) {
+        for rule in copied_rules(fields) {
+            if self.copied > self.most_copied {
+                return;
+            }
+            let size = u64::try_from(value_size(rule)).unwrap_or(u64::MAX);
+            self.copied = self.copied.saturating_add(size);
+        }
     }
 
     fn apply(&mut self, schema: &Value, value: &Value, chain: usize) -> Result<(), TooMuchWork> {
@@ -60,9 +95,10 @@ impl WorkCounter<'_, '_> {
             return Ok(());
         };
         self.spend(own_work(fields, value))?;
+        self.count_copied_rules(fields);
         for reference in references_in(fields) {
             if reference.starts_with("http") && reference.contains(META_SCHEMAS) {
-                self.spend(count_parts(value).saturating_mul(META_SCHEMA_WORK))?;
+                self.spend(value_size(value).saturating_mul(META_SCHEMA_WORK))?;
             }
             self.spend(self.refs.resource_count())?;
             for target in self.refs.possible_targets(reference) {
@@ -74,6 +110,9 @@ impl WorkCounter<'_, '_> {
         // To know what was evaluated, a validator applies the schemas in place once more.
         let is_read_twice =
             fields.contains_key("unevaluatedProperties") || fields.contains_key("unevaluatedItems");
+        if is_read_twice {
+            self.spend(UNEVALUATED_WORK)?;
+        }
         for _ in 0..=usize::from(is_read_twice) {
             for inner in in_place_schemas(fields) {
                 self.apply(inner, value, chain + 1)?;
@@ -158,27 +197,13 @@ impl WorkCounter<'_, '_> {
     }
 }
 
-/// The number of values in a value, itself included.
-fn count_parts(value: &Value) -> usize {
-    let mut parts = 0;
-    let mut todo = vec![value];
-    while let Some(value) = todo.pop() {
-        parts += 1;
-        match value {
-            Value::Array(items) => todo.extend(items),
-            Value::Object(members) => todo.extend(members.values()),
-            _ => {}
-        }
-    }
-    parts
-}
-
 /// The work of a schema's keywords that apply no other schema.
 fn own_work(fields: &Map<String, Value>, value: &Value) -> usize {
     let mut work = fields.len();
-    if let Some(Value::Array(values)) = fields.get("enum") {
-        work = work.saturating_add(values.len());
+    if let Some(Value::Array(options)) = fields.get("enum") {
+        work = work.saturating_add(compared_size(options, value));
     }
+    work = work.saturating_add(compared_size(fields.get("const"), value));
     if let Some(Value::Array(names)) = fields.get("required") {
         work = work.saturating_add(names.len());
     }
@@ -189,8 +214,8 @@ fn own_work(fields: &Map<String, Value>, value: &Value) -> usize {
         Value::String(text) if fields.contains_key("pattern") || fields.contains_key("format") => {
             work.saturating_add(text.len())
         }
-        Value::Array(items) if fields.contains_key("uniqueItems") => {
-            work.saturating_add(items.len().saturating_mul(16))
+        Value::Array(_) if fields.contains_key("uniqueItems") => {
+            work.saturating_add(value_size(value).saturating_mul(16))
         }
         _ => work,
     }
@@ -203,7 +228,33 @@ mod tests {
     use super::*;
 
     fn work(schema: &Value, value: &Value) -> Result<u64, TooMuchWork> {
-        count_work(&SchemaRefs::new(schema, false), value, 100_000)
+        count_work(&SchemaRefs::new(schema, false), value, 100_000).map(|it| it.steps)
+    }
+
+    #[test]
+    fn comparing_large_values_is_work() {
+        let list = json!(vec![1; 50_000]);
+        for rule in [
+            json!({ "const": list }),
+            json!({ "enum": [list] }),
+            json!({ "uniqueItems": true }),
+        ] {
+            let many = json!({ "allOf": [rule, rule, rule] });
+            assert_eq!(work(&many, &list), Err(TooMuchWork));
+            assert!(work(&rule, &json!([1])).unwrap() < 100);
+            assert!(work(&many, &json!("text")).unwrap() < 100);
+        }
+        let name = json!({ "enum": ["a", "b", "c"] });
+        assert!(work(&name, &json!("c")).unwrap() < 20);
+    }
+
+    #[test]
+    fn nested_parts_that_ask_what_was_evaluated_double_the_work() {
+        let mut schema = json!({ "type": "object" });
+        for _ in 0..16 {
+            schema = json!({ "allOf": [schema], "unevaluatedProperties": false });
+        }
+        assert_eq!(work(&schema, &json!({ "a": 1 })), Err(TooMuchWork));
     }
 
     #[test]
