@@ -4,6 +4,7 @@
 use deliberate_toolkit::is_abandoned;
 use minijinja::{
     Environment, Error, ErrorKind, State,
+    functions::range,
     value::{Rest, Value, ValueOrKwargs},
 };
 
@@ -15,6 +16,12 @@ const MAX_ENTRIES: usize = 100_000;
 /// The work of one entry of a list, compared with a byte of text. An entry that is a list itself
 /// takes about as many bytes of memory.
 const ENTRY_WORK: usize = 128;
+
+/// The work of a number in a list that `range` makes: the length of its text.
+const NUMBER_WORK: usize = 16;
+
+/// How many times the largest text the entries of a list may have in all.
+const MAX_LIST_FACTOR: usize = 4;
 
 /// How many times the largest text one rendering may read and make in all. What its variables and
 /// intermediate values take at the same time is less than that.
@@ -161,6 +168,16 @@ pub(super) fn hold_variable(
     Ok(value)
 }
 
+/// Counts captured text and returns an empty one.
+pub(super) fn count_captured(
+    state: &mut State<'_, '_>,
+    bytes: usize,
+    most: usize,
+) -> Result<&'static str, Error> {
+    count(state, bytes, most)?;
+    Ok("")
+}
+
 fn count(state: &mut State<'_, '_>, work: usize, most: usize) -> Result<(), Error> {
     let used = state.get_or_insert_extension_with(RenderUsage::default);
     used.count_handled(work, most)
@@ -205,5 +222,24 @@ fn check_input(value: &Value, is_list: bool, most: usize) -> Result<usize, Error
     }
     let entries = value.len().unwrap_or(1);
     check_limit(entries, MAX_ENTRIES)?;
-    Ok(entries.saturating_mul(ENTRY_WORK))
+    // Entries may all be the same long text, so that they take no memory until one text is made of
+    // them.
+    let largest = most.saturating_mul(MAX_LIST_FACTOR);
+    let mut budget = ValueSizeBudget(largest);
+    measure(value, &mut budget).map_err(|ValueTooLarge| output_too_large())?;
+    Ok(entries.saturating_mul(ENTRY_WORK).max(largest - budget.0))
+}
+
+/// Makes the list of numbers that `range` makes, and counts them: each call makes a new one.
+pub(super) fn counted_range(
+    state: &mut State<'_, '_>,
+    lower: isize,
+    upper: Option<isize>,
+    step: Option<isize>,
+    most: usize,
+) -> Result<Value, Error> {
+    let numbers = range(lower, upper, step)?;
+    let entries = numbers.len().unwrap_or(MAX_ENTRIES);
+    count(state, entries.saturating_mul(NUMBER_WORK), most)?;
+    Ok(numbers)
 }

@@ -16,12 +16,15 @@ use custom::{
     default, fenced, first_or_last, indent, join, keys, length, pairs, repeat, replace, text,
     to_json_text, truncate, values,
 };
-use guard::{AbsentReplacement, add_guarded, hold_variable};
+use guard::{AbsentReplacement, add_guarded, count_captured, counted_range, hold_variable};
 pub(super) use guard::{RenderUsage, check_copies, largest_copied, output_too_large};
 
 /// The filter that limits the size of a variable; the preprocessor inserts it, authors never use
 /// it.
 pub(super) const SIZE_GUARD_FILTER: &str = "_held";
+
+/// The filter that counts captured text and prints nothing; the preprocessor writes it.
+pub(super) const CAPTURE_FILTER: &str = "_captured";
 
 /// The filter that only numbers pass; the preprocessor puts it behind the operands of `*`.
 pub(super) const FACTOR_FILTER: &str = "_factor";
@@ -118,6 +121,17 @@ pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
         add_guarded(environment, name, function, absent, most);
     }
     add_constant_time_filters(environment);
+    environment.add_function(
+        "range",
+        move |state: &mut State<'_, '_>,
+              lower: isize,
+              upper: Option<isize>,
+              step: Option<isize>| counted_range(state, lower, upper, step, most),
+    );
+    environment.add_filter(
+        CAPTURE_FILTER,
+        move |state: &mut State<'_, '_>, bytes: usize| count_captured(state, bytes, most),
+    );
     environment.add_filter(FACTOR_FILTER, factor);
     environment.add_filter(SLICE_FILTER, slice::slice_with_step);
     add_size_guard(environment, most, most);
@@ -324,6 +338,28 @@ mod tests {
             assert_eq!(evaluate(expression), None, "{expression}");
         }
         assert!(evaluate("range(9)|slice(3)|list|length").is_some());
+    }
+
+    #[test]
+    fn a_list_of_one_long_text_is_as_large_as_its_text() {
+        for expression in [
+            "(range(9999)|map(attribute='z', default='x'|repeat(4000000)))~'' != ''",
+            "(range(900)|map(attribute='z', default='x'|repeat(4000000)))|upper",
+            "(range(500)|map(attribute='z', default='x'|repeat(4000000))) in 'abc'",
+        ] {
+            assert_eq!(evaluate(expression), None, "{expression}");
+        }
+        let ranges = vec!["range(99999)"; 100].join("~");
+        assert_eq!(evaluate(&ranges), None);
+        let renderer = TemplateRenderer::new(&EngineLimits::default());
+        let long = "x".repeat(600_000);
+        let values = BTreeMap::from([("topic".to_owned(), serde_json::json!(long))]);
+        let list = format!("[{}]", vec!["topic"; 1_600].join(","));
+        for expression in [format!("{list}~'' != ''"), format!("{list} in 'abc'")] {
+            assert!(renderer.evaluate(&expression, &values).is_err());
+        }
+        let few = "topic in [topic, topic] and topic ~ topic";
+        assert!(renderer.evaluate(few, &values).is_ok());
     }
 
     #[test]

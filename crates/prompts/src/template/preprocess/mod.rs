@@ -2,6 +2,7 @@
 //! other template languages are translated, and guards are added where the engine has no limit.
 //! Every offset in the result maps to the original, so errors point there. Knows nothing of values.
 
+mod expression_depth;
 pub(crate) mod factor_guard;
 pub(crate) mod includes;
 mod slice_rewrite;
@@ -10,7 +11,10 @@ pub(crate) mod tag_scanner;
 
 use std::collections::BTreeSet;
 
-use super::{error::TemplateFault, filter::SIZE_GUARD_FILTER};
+use super::{
+    error::TemplateFault,
+    filter::{CAPTURE_FILTER, SIZE_GUARD_FILTER},
+};
 use includes::{IncludeTarget, parse_target};
 use syntax_compat::{
     count_copies, first_word, normalize_expression, rewrite_pair_loop, sliced_names,
@@ -20,19 +24,23 @@ use tag_scanner::{QuoteMask, TemplateToken, TemplateTokenKind, tokenize};
 /// The maximum bytes of a line in a template with tags. The engine cannot count further.
 const MAX_LINE_BYTES: usize = 60_000;
 
+/// The maximum number of `elif` in one template. The engine compiles each inside the one before.
+const MAX_ELIFS: usize = 200;
+
 /// A template in the syntax of the engine, with its includes and the map to the original.
 #[derive(Debug)]
 pub(super) struct PreprocessedTemplate {
     pub(super) source: String,
     pub(super) includes: Vec<TemplateInclude>,
-    /// The length of the longest captured text; `None` if the template captures nothing.
-    pub(super) longest_captured: Option<usize>,
+    /// Whether the template captures text, in a macro or a block.
+    pub(super) has_captures: bool,
     /// The largest number of operators in one tag that copy a value.
     pub(super) most_copies: usize,
     /// The names that slices are taken of and that the template does not assign.
     pub(super) sliced: BTreeSet<String>,
     /// The number of open tags that capture text.
     open_captures: usize,
+    elif_count: usize,
     /// Offsets in the result with the offsets in the original they come from.
     origins: Vec<(usize, usize)>,
 }
@@ -80,18 +88,19 @@ pub(super) fn preprocess(body: &str) -> Result<PreprocessedTemplate, TemplateFau
     let mut done = PreprocessedTemplate {
         source: String::with_capacity(body.len() + 64),
         includes: Vec::new(),
-        longest_captured: None,
+        has_captures: false,
         most_copies: 0,
         sliced: BTreeSet::new(),
         open_captures: 0,
+        elif_count: 0,
         origins: Vec::new(),
     };
+    let mut trims_next = false;
     for piece in all {
         match piece.kind {
             TemplateTokenKind::Text | TemplateTokenKind::Literal => {
                 if done.open_captures > 0 {
-                    let longest = done.longest_captured.unwrap_or_default();
-                    done.longest_captured = Some(longest.max(piece.text.len()));
+                    add_capture_count(&mut done, piece, trims_next);
                 }
                 done.add(piece.text, piece.start);
             }
@@ -102,10 +111,28 @@ pub(super) fn preprocess(body: &str) -> Result<PreprocessedTemplate, TemplateFau
                 add_block_tag(&mut done, piece, &mut assigned)?;
             }
         }
+        trims_next = piece.kind != TemplateTokenKind::Text && piece.trims_next();
     }
     done.sliced
         .retain(|name| name != "loop" && !assigned.contains(name));
     Ok(done)
+}
+
+/// Counts a text that is captured, each time that it is: the bound on printed text does not hold for
+/// it. The tag that counts has the marks of its neighbors, so that they still eat the same blanks.
+fn add_capture_count(done: &mut PreprocessedTemplate, piece: TemplateToken<'_>, trims_next: bool) {
+    if piece.text.starts_with("{#") {
+        return;
+    }
+    let before = if piece.text.starts_with("{%-") {
+        "-"
+    } else {
+        ""
+    };
+    let after = if trims_next { "-" } else { "" };
+    let bytes = piece.text.len();
+    let guard = format!("{{{{{before} {bytes}|{CAPTURE_FILTER} {after}}}}}");
+    done.add(&guard, piece.start);
 }
 
 fn check_line_lengths(body: &str) -> Result<(), TemplateFault> {
@@ -124,11 +151,12 @@ fn check_line_lengths(body: &str) -> Result<(), TemplateFault> {
 
 /// Returns a prefix for variable names that does not occur in the template.
 fn unused_prefix(body: &str) -> String {
-    let mut prefix = "taken_in_".to_owned();
-    while body.contains(&prefix) {
-        prefix.insert(0, '_');
-    }
-    prefix
+    const PREFIX: &str = "taken_in_";
+    let used = body.match_indices(PREFIX).map(|(at, _)| {
+        let before = body.get(..at).unwrap_or_default();
+        before.len() - before.trim_end_matches('_').len() + 1
+    });
+    "_".repeat(used.max().unwrap_or_default()) + PREFIX
 }
 
 fn add_print_tag(
@@ -178,6 +206,14 @@ fn add_block_tag(
     done.sliced.extend(sliced_names(inside));
     let mut inside = normalize_expression(inside, start)?;
     let word = piece.tag_name();
+    if matches!(word, "elif" | "elseif") {
+        done.elif_count += 1;
+        if done.elif_count > MAX_ELIFS {
+            let message = format!("the template has more than {MAX_ELIFS} `elif`");
+            return Err(TemplateFault::at_byte(piece.start, message)
+                .with_help("look the value up in an object, as in `{{ names[key] }}`"));
+        }
+    }
     match word {
         "elseif" => inside = inside.replacen("elseif", "elif  ", 1),
         "for" => inside = rewrite_pair_loop(inside),
@@ -189,7 +225,7 @@ fn add_block_tag(
             let name = inside.trim_start().strip_prefix(word).unwrap_or_default();
             assigned.insert(first_word(name.trim_start()).to_owned());
             done.open_captures += 1;
-            done.longest_captured.get_or_insert(0);
+            done.has_captures = true;
         }
         "endset" | "endmacro" | "endcall" | "endfilter" | "endblock" => {
             done.open_captures = done.open_captures.saturating_sub(1);
@@ -295,6 +331,39 @@ mod tests {
             "{{ a|length }}{{ '.length' }}{{ loop.length }}"
         );
         assert!(source("{% for k, v in o %}").starts_with("{% for k, v in (o )|pairs%}"));
+    }
+
+    #[test]
+    fn captured_texts_are_counted_and_blanks_stay_as_they_are() {
+        use crate::{EngineLimits, model::TemplateSource, template::TemplateRenderer};
+        let render = |body: String| {
+            let source = TemplateSource {
+                body,
+                ..TemplateSource::default()
+            };
+            let fence = deliberate_core::PromptFence::new(0, &[]);
+            let renderer = TemplateRenderer::new(&EngineLimits::default());
+            renderer.render(&source, "", &std::collections::BTreeMap::new(), &fence)
+        };
+        for (body, rendered) in [
+            ("{% set a %} x {% endset %}[{{ a }}]", "[ x ]"),
+            ("{% set a -%} x {%- endset %}[{{ a }}]", "[x]"),
+            ("{% set a %} x {#- y -#} z {% endset %}[{{ a }}]", "[ xz ]"),
+            (
+                "{% set a %} x {%- raw -%} {{ y }} {%- endraw -%} z {% endset %}[{{ a }}]",
+                "[ x{{ y }}z ]",
+            ),
+        ] {
+            assert_eq!(render(body.to_owned()).unwrap(), rendered, "{body}");
+        }
+        let line = "y".repeat(50_000) + "\n";
+        let body = |times: usize| {
+            let calls = vec!["m()"; times].join(",");
+            let text = line.repeat(10);
+            format!("{{% macro m() %}}{text}{{% endmacro %}}{{{{ [{calls}]|length }}}}")
+        };
+        assert_eq!(render(body(50)).unwrap(), "50");
+        assert!(render(body(900)).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::{factor_guard::quoted_end, syntax_compat::first_word};
 
 /// Words of the template language that no operand starts with.
-const KEYWORDS: [&str; 12] = [
+pub(super) const KEYWORDS: [&str; 12] = [
     "and", "call", "elif", "else", "filter", "if", "in", "is", "not", "or", "set", "with",
 ];
 

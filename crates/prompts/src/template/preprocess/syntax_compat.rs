@@ -2,9 +2,14 @@
 //! errors with the correct syntax where it is not. Byte offsets do not change, except in loops with
 //! two names, slices with a step and multiplications. Knows nothing of values.
 
+use std::collections::HashMap;
+
 use deliberate_core::did_you_mean;
 
-use super::{factor_guard::guard_factors, slice_rewrite::rewrite_slices, tag_scanner::QuoteMask};
+use super::{
+    expression_depth::check_depth, factor_guard::guard_factors, slice_rewrite::KEYWORDS,
+    slice_rewrite::rewrite_slices, tag_scanner::QuoteMask,
+};
 use crate::template::{
     error::TemplateFault,
     filter::{FACTOR_FILTER, FILTERS, SLICE_FILTER},
@@ -19,6 +24,7 @@ const FOREIGN_OPERATORS: [(&str, &str); 4] =
 pub(crate) fn normalize_expression(inside: &str, start: usize) -> Result<String, TemplateFault> {
     let mask = QuoteMask::new(inside);
     let mask = mask.as_str();
+    check_depth(mask, start)?;
     for (foreign, ours) in FOREIGN_OPERATORS {
         if let Some(at) = mask.find(foreign) {
             let fault = TemplateFault::at_byte(start + at, format!("`{foreign}` is not supported"));
@@ -125,11 +131,16 @@ pub(crate) fn rewrite_pair_loop(inside: String) -> String {
     format!("{front}({list})|pairs")
 }
 
-/// Counts the operators of an expression that copy a text or list: `~`, `+` and slices.
+/// Counts what may copy a text or list in an expression: `~`, `+` and slices, and the names in a list
+/// that `~` or `in` turns into text.
 pub(crate) fn count_copies(inside: &str) -> usize {
     let mask = QuoteMask::new(inside);
     let mut open = Vec::new();
-    let mut count = 0;
+    let mut count = if makes_text_of_values(mask.as_str()) {
+        most_uses_of_a_name(mask.as_str()).saturating_sub(1)
+    } else {
+        0
+    };
     for letter in mask.as_str().chars() {
         match letter {
             '(' | '[' | '{' => open.push(letter),
@@ -140,6 +151,26 @@ pub(crate) fn count_copies(inside: &str) -> usize {
         }
     }
     count
+}
+
+/// Tells whether an expression has an operator that turns a list into text. The `in` of a loop is
+/// none.
+fn makes_text_of_values(mask: &str) -> bool {
+    let is_loop = usize::from(first_word(mask.trim_start()) == "for");
+    let words = mask.split(|it: char| !it.is_alphanumeric() && it != '_');
+    mask.contains('~') || words.filter(|word| *word == "in").count() > is_loop
+}
+
+/// Returns how often the expression uses the name that it uses most.
+fn most_uses_of_a_name(mask: &str) -> usize {
+    let mut uses: HashMap<&str, usize> = HashMap::new();
+    for word in mask.split(|it: char| !it.is_alphanumeric() && it != '_') {
+        let is_name = word.starts_with(|it: char| it.is_alphabetic() || it == '_');
+        if is_name && !KEYWORDS.contains(&word) {
+            *uses.entry(word).or_default() += 1;
+        }
+    }
+    uses.into_values().max().unwrap_or_default()
 }
 
 /// Returns the names of the values that an expression takes slices of. The engine forgets them when

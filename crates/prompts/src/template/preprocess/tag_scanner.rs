@@ -48,6 +48,13 @@ impl<'a> TemplateToken<'a> {
         (open, inside, back)
     }
 
+    /// Returns whether a tag, comment or raw block eats the blanks behind it.
+    pub(crate) fn trims_next(&self) -> bool {
+        ["-%}", "-}}", "-#}"]
+            .iter()
+            .any(|closing| self.text.ends_with(closing))
+    }
+
     /// Returns the first word of a tag.
     pub(crate) fn tag_name(&self) -> &'a str {
         let inside = self.split_tag().1.trim_start();

@@ -36,9 +36,6 @@ use cache::{CompiledTemplate, TemplateCache};
 /// The maximum nesting of macros and loops.
 const MAX_RECURSION: usize = 64;
 
-/// The instructions that every template may execute, however much text it captures.
-const MIN_FUEL: u64 = 2_000;
-
 /// Renders templates within the limits of the engine, and caches compiled templates.
 pub struct TemplateRenderer {
     pub(super) limits: EngineLimits,
@@ -116,7 +113,7 @@ impl TemplateRenderer {
         let most = self.limits.rendered_bytes;
         let largest = largest_copied(prepared.most_copies, most);
         if largest < most {
-            if prepared.longest_captured.is_some() {
+            if prepared.has_captures {
                 // Captured text is no variable whose size is limited.
                 let message = "too many operators that copy values in one tag";
                 return Err(TemplateFault::at_byte(0, message)
@@ -124,12 +121,7 @@ impl TemplateRenderer {
             }
             add_size_guard(&mut environment, largest, most);
         }
-        if let Some(longest) = prepared.longest_captured {
-            // Captured text is not limited by the bound on printed text.
-            let room = (self.limits.rendered_bytes as u64).saturating_mul(16);
-            let fuel = room / (longest.max(1) as u64);
-            environment.set_fuel(Some(fuel.max(MIN_FUEL).min(self.limits.fuel)));
-        } else {
+        if !prepared.has_captures {
             set_formatter(&mut environment, self.limits.rendered_bytes, 1);
         }
         let added = environment.add_template_owned("", prepared.source.clone());
