@@ -226,7 +226,7 @@ fn read_text<T: DeserializeOwned>(
     if !text.trim().is_empty()
         && fields
             .iter()
-            .any(|field| is_description(field, &ask.schema))
+            .any(|field| is_required(field.0, &ask.schema) && is_description(field, &ask.schema))
     {
         let reason = "a field repeats its description".to_owned();
         return Err(ReplyFault::Fields { text, reason });
@@ -237,6 +237,13 @@ fn read_text<T: DeserializeOwned>(
         }
         ReplyFault::Fields { text, reason }
     })
+}
+
+/// Tells whether an answer is incomplete without this field. A field that is not required costs no
+/// second request.
+fn is_required(name: &str, schema: &Value) -> bool {
+    let required = schema.get("required").and_then(Value::as_array);
+    required.is_some_and(|names| names.iter().any(|it| it == name))
 }
 
 /// Tells whether the value of a field is the field's own description, which small models copy from the

@@ -59,6 +59,37 @@ pub(crate) fn agreement_score(group: &AnswerGroup, total: usize) -> Score {
     ))
 }
 
+/// The share of these results that are the same as `answer`. `None` unless it and at least two of
+/// them can be compared: nobody words an open result in the same way, so that few of them being the
+/// same says nothing. Neither does a text that no other result has: it joins what the others say.
+pub(crate) fn share_of_same_answers<'a>(
+    answer: &str,
+    others: impl IntoIterator<Item = &'a str>,
+) -> Option<Score> {
+    let answer = AnswerValue::parse(answer);
+    let others: Vec<AnswerValue> = others
+        .into_iter()
+        .map(AnswerValue::parse)
+        .filter(AnswerValue::is_comparable)
+        .collect();
+    if !answer.is_comparable() || others.len() < 2 {
+        return None;
+    }
+    let same = others.iter().filter(|it| it.agrees(&answer)).count();
+    if same == 0 && matches!(answer, AnswerValue::Text(_)) {
+        return None;
+    }
+    Some(Score::clamped(round_fraction(
+        same as f64 / others.len() as f64,
+    )))
+}
+
+/// The groups whose results can be compared, so that two of them contradict each other.
+pub(crate) fn comparable_groups(groups: &[AnswerGroup]) -> impl Iterator<Item = &AnswerGroup> {
+    let is_comparable = |group: &&AnswerGroup| AnswerValue::parse(&group.answer).is_comparable();
+    groups.iter().filter(is_comparable)
+}
+
 /// Tells whether two results are the same, whatever their form.
 pub(crate) fn same_answer(one: &str, other: &str) -> bool {
     AnswerValue::parse(one).agrees(&AnswerValue::parse(other))
@@ -87,5 +118,31 @@ mod tests {
         assert_eq!(plurality(&group_answers([Some("a"), None])), None);
         assert!(same_answer("Yes.", "yes") && !same_answer("x < 3", "x > 3"));
         assert!(!same_answer("1, 2", "12"));
+    }
+
+    #[test]
+    fn only_comparable_results_have_a_share() {
+        let share = |answer: &str, others: &[&str]| {
+            share_of_same_answers(answer, others.iter().copied()).map(Score::get)
+        };
+        let open = "keep one shelf for what must be eaten first";
+        let other = "note for two weeks what is thrown away and why";
+        assert_eq!(share("42", &["41", "42.0"]), Some(0.5));
+        assert_eq!(share("43", &["41", "42"]), Some(0.0));
+        assert_eq!(share("Monday", &["monday", "Friday"]), Some(0.5));
+        assert_eq!(share("42", &["42", open]), None, "one result to compare");
+        assert_eq!(share(open, &["41", "42"]), None);
+        assert_eq!(share(open, &[open, other]), None);
+        assert_eq!(share("shelf and notes", &["a shelf", "notes"]), None);
+    }
+
+    #[test]
+    fn open_results_are_no_comparable_group() {
+        let open = "keep one shelf for what must be eaten first";
+        let groups = group_answers([Some(open), Some("41"), Some("42")]);
+        let answers: Vec<&str> = comparable_groups(&groups)
+            .map(|group| group.answer.as_str())
+            .collect();
+        assert_eq!(answers, ["41", "42"]);
     }
 }

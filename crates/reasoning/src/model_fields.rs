@@ -205,6 +205,51 @@ where
     Ok(understood.filter_map(Result::ok).collect())
 }
 
+/// The items of a list that could be read.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadableItems<T> {
+    pub(crate) items: Vec<T>,
+    /// How many items could not be read.
+    pub(crate) unreadable: usize,
+}
+
+impl<T> ReadableItems<T> {
+    /// Deserializes the items of a list that `read` can read; it also gets the number of the item,
+    /// from 1. A value that is not a list has no items.
+    pub(crate) fn deserialize_each<'de, D: Deserializer<'de>>(
+        deserializer: D,
+        read: impl Fn(&Value, usize) -> Option<T>,
+    ) -> Result<Self, D::Error> {
+        let values: Vec<Value> = lenient_vec(deserializer)?;
+        let numbered = values.iter().zip(1..);
+        let items: Vec<T> = numbered
+            .filter_map(|(value, number)| read(value, number))
+            .collect();
+        Ok(Self {
+            unreadable: values.len() - items.len(),
+            items,
+        })
+    }
+
+    /// Says how many of the items, which `name` names, could not be read; `None` if all could.
+    pub(crate) fn unreadable_note(&self, name: &str) -> Option<String> {
+        let unreadable = self.unreadable;
+        let total = self.items.len() + unreadable;
+        (unreadable > 0).then(|| {
+            format!("could not read {unreadable} of {total} {name}: each needs a `thought`")
+        })
+    }
+}
+
+impl<T> From<Vec<T>> for ReadableItems<T> {
+    fn from(items: Vec<T>) -> Self {
+        Self {
+            items,
+            unreadable: 0,
+        }
+    }
+}
+
 /// Rounds a number from 0 to 1, to remove the noise of binary fractions.
 pub(crate) fn round_fraction(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0

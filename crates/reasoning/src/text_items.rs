@@ -40,8 +40,8 @@ impl TextItems {
     fn split(text: &str, mark: ItemMark) -> Self {
         let mut introduction = String::new();
         let mut items: Vec<TextItem> = Vec::new();
-        for line in text.lines() {
-            if let Some(first) = item_start(line, mark) {
+        for (line, is_code) in text.lines().zip(code_lines(text)) {
+            if let Some(first) = item_start(line, mark).filter(|_| !is_code) {
                 items.push(TextItem {
                     name: item_name(first),
                     text: first.to_owned(),
@@ -65,6 +65,55 @@ impl TextItems {
             items,
         }
     }
+}
+
+/// The line that begins or ends a code block.
+#[derive(Debug, Clone, Copy)]
+struct CodeFence<'t> {
+    sign: char,
+    length: usize,
+    /// What stands behind the signs: the language of the code.
+    info: &'t str,
+}
+
+impl<'t> CodeFence<'t> {
+    fn parse(line: &'t str) -> Option<Self> {
+        let line = line.trim();
+        let sign = line.chars().next().filter(|it| ['`', '~'].contains(it))?;
+        let info = line.trim_start_matches(sign);
+        let length = line.len() - info.len();
+        (length >= 3).then_some(Self { sign, length, info })
+    }
+
+    /// Code between two fences on one line is no block, and a fenced Markdown text is no code.
+    fn opens(self) -> bool {
+        !self.info.contains('`') && !["markdown", "md"].contains(&self.info.trim())
+    }
+
+    fn closes(self, opening: Self) -> bool {
+        self.sign == opening.sign && self.length >= opening.length && self.info.is_empty()
+    }
+}
+
+/// Tells of each line whether it belongs to a code block. A fence that is never closed begins none.
+fn code_lines(text: &str) -> Vec<bool> {
+    let mut is_code = vec![false; text.lines().count()];
+    let mut open: Option<(usize, CodeFence<'_>)> = None;
+    for (index, line) in text.lines().enumerate() {
+        let Some(fence) = CodeFence::parse(line) else {
+            continue;
+        };
+        match open {
+            Some((start, opening)) if fence.closes(opening) => {
+                let block = is_code.iter_mut().take(index + 1).skip(start);
+                block.for_each(|line| *line = true);
+                open = None;
+            }
+            None if fence.opens() => open = Some((index, fence)),
+            _ => {}
+        }
+    }
+    is_code
 }
 
 /// The first line of an item without its mark, if the line begins one. Indented lines belong to the
@@ -129,5 +178,24 @@ mod tests {
         let found = TextItems::parse("Two ways.\n1. a\nmore of a\n2. b").unwrap();
         assert_eq!(found.introduction.as_deref(), Some("Two ways."));
         assert_eq!(found.items[0].text, "a\nmore of a");
+    }
+
+    #[test]
+    fn a_line_of_a_code_block_begins_no_item() {
+        let text = "1. **Loop**: count\n```python\n# step one\nx = 1\n# step two\n```\n\n\
+                    2. **Recursion**: call\n   ~~~\n3. no item\n# nor this\n   ~~~~";
+        assert_eq!(names(text), ["Loop", "Recursion"]);
+        let found = TextItems::parse(text).unwrap();
+        assert!(found.items[0].text.ends_with("# step two\n```"));
+        assert!(found.items[1].text.ends_with("# nor this\n   ~~~~"));
+        assert!(names("```\n# one\n# two\n```").is_empty());
+        // Neither a fence that is never closed nor one around the whole text hides the items.
+        assert_eq!(names("# One\n```\nx\n# Two\ny"), ["One", "Two"]);
+        let whole = "```markdown\n# One\n```sh\n# x\n```\n# Two\n```";
+        assert_eq!(names(whole), ["One", "Two"]);
+        assert_eq!(
+            names("# One\n```a``` is code\n# Two\n```b```"),
+            ["One", "Two"]
+        );
     }
 }

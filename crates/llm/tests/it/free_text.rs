@@ -86,6 +86,7 @@ async fn a_field_that_repeats_its_description_is_asked_for_again() {
     let mut request = text_request();
     let answer = json!({ "type": "string", "description": "The result" });
     request.schema["properties"]["answer"] = answer;
+    request.schema["required"] = json!(["confidence", "answer"]);
     let copied = "6 × 7 = 42.\n\n{\"confidence\": 90, \"answer\": \"The result\"}";
     let fields = |answer: &str| json!({ "confidence": 90, "answer": answer }).to_string();
     let script = ReplyScript::with_texts(&[copied, &fields("42")]);
@@ -93,9 +94,14 @@ async fn a_field_that_repeats_its_description_is_asked_for_again() {
     assert_eq!(read.unwrap().value["answer"], "42");
     // A model that copies it twice has no answer.
     let script = ReplyScript::with_texts(&[copied, &fields("The result")]);
+    let read = ask_structured::<Value>(&script, request.clone(), None, far_deadline()).await;
+    let without = json!({ "confidence": 90, "thought": "6 × 7 = 42." });
+    assert_eq!(read.unwrap().value, without);
+    // A field that may be left out is worth no second request.
+    request.schema["required"] = json!(["confidence"]);
+    let script = ReplyScript::with_texts(&[copied]);
     let read = ask_structured::<Value>(&script, request, None, far_deadline()).await;
-    let value = read.unwrap().value;
-    assert_eq!(value, json!({ "confidence": 90, "thought": "6 × 7 = 42." }));
+    assert_eq!(read.unwrap().value, without);
 }
 
 #[tokio::test]

@@ -19,15 +19,16 @@ use serde_json::json;
 
 use super::{
     data::{
-        GraphData, is_question, is_root, node_answer, rating::compare_rating, topology::Topology,
+        GraphData, is_named_conclusion, is_question, is_root, node_answer, rating::compare_rating,
+        topology::Topology,
     },
     deactivate_node, new_edge, new_node,
     prompt_context::{MergedSources, earlier_sources_budget, share_budget},
     resolve_problem,
 };
 use crate::{
-    agreement::{group_answers, same_answer},
-    model_fields::{StepFields, non_blank, non_blank_list, optional_text, round_fraction},
+    agreement::{comparable_groups, group_answers, share_of_same_answers},
+    model_fields::{StepFields, non_blank, non_blank_list, optional_text},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
 };
@@ -76,8 +77,7 @@ pub(crate) struct Output {
 
 /// The answer that the model is asked for: the insight as free text, then the fields.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["conflicts_resolved", "answer", "weakest_point",
-    "confidence_percent"]))]
+#[schemars(extend("required" = ["answer", "confidence_percent"]))]
 struct AggregateReply {
     #[schemars(skip)]
     #[serde(alias = "content", deserialize_with = "non_blank")]
@@ -175,7 +175,12 @@ impl Tool for GotAggregate {
         let insight = insight.await?.value;
         let stated = insight.fields.confidence();
         let answer = insight.fields.answer;
-        let confidence = merged_confidence(answer.as_deref(), &sources).unwrap_or(stated);
+        let confidence = answer
+            .as_deref()
+            .and_then(|answer| {
+                share_of_same_answers(answer, sources.iter().filter_map(node_answer))
+            })
+            .unwrap_or(stated);
         let kind = NodeKind::Aggregation;
         let mut node = new_node(&whole.graph, kind, depth, insight.thought, call);
         node.metadata = metadata_object([
@@ -214,6 +219,10 @@ impl Tool for GotAggregate {
     }
 }
 
+/// The rule for `best` that a graph with too few nodes to choose from breaks.
+const TOO_FEW_BEST: &str = "needs at least two nodes besides the root that are not yet merged, \
+                            refined or named as conclusions; name them in node_ids instead";
+
 /// Loads the nodes that the call names, without duplicates, or the best ones.
 async fn load_sources(
     input: &Input,
@@ -239,19 +248,20 @@ async fn load_sources(
         return Ok(nodes);
     }
     if input.best.is_some() {
-        return invalid("best", "needs at least two nodes besides the root");
+        return invalid("best", TOO_FEW_BEST);
     }
     let rule = "must name at least two different nodes";
     let issue = ArgumentIssue::new("node_ids", rule).with_value(&json!(input.node_ids));
     Err(ToolError::Invalid(vec![issue]))
 }
 
-/// The best nodes that are not yet merged, refined or concluded.
+/// The best nodes that are not yet merged, refined or named as conclusions.
 fn best_node_ids(data: &GraphData, most: usize) -> Vec<NodeId> {
     let replaced = data.replaced_nodes(|_| true);
     let mut nodes: Vec<&GraphNode> = data
         .usable_nodes()
-        .filter(|node| !is_question(node) && !node.is_terminal && !replaced.contains(&node.id))
+        .filter(|node| !is_question(node) && !is_named_conclusion(node))
+        .filter(|node| !replaced.contains(&node.id))
         .collect();
     nodes.sort_by(|one, other| compare_rating(one, other));
     nodes
@@ -259,14 +269,6 @@ fn best_node_ids(data: &GraphData, most: usize) -> Vec<NodeId> {
         .take(most)
         .map(|node| node.id.clone())
         .collect()
-}
-
-/// The share of sources that reach the merged result, if at least two of them reach one.
-fn merged_confidence(answer: Option<&str>, sources: &[GraphNode]) -> Option<Score> {
-    let answer = answer?;
-    let results: Vec<&str> = sources.iter().filter_map(node_answer).collect();
-    let same = results.iter().filter(|it| same_answer(it, answer)).count();
-    (results.len() > 1).then(|| Score::clamped(round_fraction(same as f64 / results.len() as f64)))
 }
 
 fn aggregate_request(
@@ -312,7 +314,8 @@ fn aggregate_request(
 }
 
 /// Builds the edges between sources with different results, from the older node to the younger. All
-/// edges have this direction, so that concurrent calls cannot close a cycle.
+/// edges have this direction, so that concurrent calls cannot close a cycle. Results that everyone
+/// words in another way contradict nothing.
 fn contradiction_edges(
     sources: &[GraphNode],
     data: &GraphData,
@@ -327,8 +330,7 @@ fn contradiction_edges(
     let mut known: HashSet<(&NodeId, &NodeId)> =
         known.map(|edge| (&edge.from_node, &edge.to_node)).collect();
     let groups = group_answers(sources.iter().map(node_answer));
-    let heads: Vec<&GraphNode> = groups
-        .iter()
+    let heads: Vec<&GraphNode> = comparable_groups(&groups)
         .filter_map(|group| sources.get(*group.members.first()?))
         .collect();
     let mut edges = Vec::new();

@@ -19,7 +19,9 @@ use super::{
 };
 use crate::{
     evidence::{EvidenceInPrompt, StepEvidence, gather_evidence},
-    model_fields::{StepFields, lenient_option, lenient_vec, non_blank, normalized, optional_text},
+    model_fields::{
+        ReadableItems, StepFields, lenient_option, non_blank, normalized, optional_text,
+    },
     parallel_requests::{AllOrEach, ask_all_or_each},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
@@ -48,7 +50,7 @@ pub(crate) struct Continuation {
 
 /// The answer that the model is asked for, once for each continuation: the text, then the fields.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["kind", "answer", "weakest_point", "confidence_percent"]))]
+#[schemars(extend("required" = ["answer", "confidence_percent"]))]
 pub(super) struct ContinuationReply {
     #[schemars(skip)]
     #[serde(alias = "content", deserialize_with = "non_blank")]
@@ -74,15 +76,14 @@ pub(super) struct ContinuationList {
     /// Each with `thought`, `kind`, `answer`, `weakest_point`, `confidence_percent`
     #[serde(deserialize_with = "some_continuations")]
     #[schemars(with = "Vec<ContinuationReply>")]
-    pub(super) continuations: Vec<ContinuationReply>,
+    pub(super) continuations: ReadableItems<ContinuationReply>,
 }
 
 fn some_continuations<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
-) -> Result<Vec<ContinuationReply>, D::Error> {
-    let items: Vec<Value> = lenient_vec(deserializer)?;
-    let list: Vec<ContinuationReply> = items.iter().filter_map(scored_continuation).collect();
-    if list.is_empty() {
+) -> Result<ReadableItems<ContinuationReply>, D::Error> {
+    let list = ReadableItems::deserialize_each(deserializer, |item, _| scored_continuation(item))?;
+    if list.items.is_empty() {
         return Err(serde::de::Error::custom(
             "`continuations` must not be empty",
         ));
@@ -171,11 +172,11 @@ pub(super) struct ExpandFrom<'a> {
     pub(super) children: Vec<&'a GraphNode>,
 }
 
-/// The model's continuations.
+/// The continuations of a model or a caller.
 pub(super) struct ExpansionReply {
-    continuations: Vec<ContinuationReply>,
-    /// The errors of failed requests.
-    note: Option<String>,
+    pub(super) continuations: Vec<ContinuationReply>,
+    /// What failed or was dropped.
+    pub(super) notes: Vec<String>,
 }
 
 /// The new nodes and edges.
@@ -205,30 +206,22 @@ pub(super) async fn request_continuations(
         None => StepEvidence::default(),
     };
     if let Some(reply) = call.take_reply() {
-        let continuations = read_continuations(reply, k, call).await?;
-        let note = None;
-        return Ok((
-            ExpansionReply {
-                continuations,
-                note,
-            },
-            found,
-        ));
+        return Ok((read_continuations(reply, k, call).await?, found));
     }
     call.progress(0.0, Some(1.0), "thinking of continuations");
     let asks = continuation_requests(source, around, k, &found.to_prompt(call), call)?;
     let answered = ask_all_or_each::<ContinuationList, ContinuationReply>(asks, 1, call).await?;
     let reply = match answered {
         AllOrEach::All(mut list) => {
-            list.continuations.truncate(k as usize);
+            list.continuations.items.truncate(k as usize);
             ExpansionReply {
-                continuations: list.continuations,
-                note: None,
+                continuations: list.continuations.items,
+                notes: Vec::new(),
             }
         }
         AllOrEach::Each(answered) => ExpansionReply {
             continuations: answered.answers,
-            note: answered.note,
+            notes: Vec::from_iter(answered.note),
         },
     };
     Ok((reply, found))
@@ -336,7 +329,7 @@ impl Expansion {
                 growth.duplicates += 1;
             }
         }
-        growth.notes.extend(thoughts.note);
+        growth.notes.extend(thoughts.notes);
         if growth.nodes.is_empty() {
             let nothing =
                 "no new continuation was found, so nothing changed; try another node or problem";
@@ -384,15 +377,15 @@ impl Expansion {
         self.edges.push(edge);
     }
 
-    /// Drops the nodes beyond `room`. Returns whether it dropped any.
-    pub(super) fn truncate(&mut self, room: u32) -> bool {
+    /// Drops the nodes beyond `room`. Returns how many it dropped.
+    pub(super) fn truncate(&mut self, room: u32) -> usize {
         let room = room as usize;
-        let is_cut = self.nodes.len() > room;
+        let dropped = self.nodes.len().saturating_sub(room);
         self.nodes.truncate(room);
         self.edges.truncate(room);
         self.continuations.truncate(room);
         self.judgments.truncate(room);
-        is_cut
+        dropped
     }
 
     pub(super) fn changes(&self) -> Vec<Change> {

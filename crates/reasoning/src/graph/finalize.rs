@@ -2,16 +2,20 @@
 
 use std::collections::HashSet;
 
-use deliberate_core::{GraphId, GraphNode, NodeId, NodeKind, NodeUpdate, Score, SessionId};
+use deliberate_core::{
+    Change, GraphEdge, GraphId, GraphNode, NodeId, NodeKind, NodeUpdate, Score, SessionId,
+};
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{
     data::{
-        GraphData, is_question, node_answer, node_weakest_point,
+        CHOSEN_CONCLUSION, GraphData, has_chosen_mark, is_chosen_conclusion, is_named_conclusion,
+        is_question, is_structural, node_answer, node_weakest_point,
         rating::{compare_rating, rating},
     },
     update_node,
@@ -87,20 +91,15 @@ impl Tool for GotFinalize {
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let whole = GraphData::load(&input.graph_id, call).await?;
         let named = input.terminal_node_ids.unwrap_or_default();
-        let terminal = if named.is_empty() {
-            select_conclusions(&whole)
+        let (terminal, changes) = if named.is_empty() {
+            let chosen = select_conclusions(&whole);
+            let changes = choice_changes(&chosen, &whole, call);
+            (chosen, changes)
         } else {
-            self::load_named_nodes(&named, &whole, call).await?
+            let nodes = load_named_nodes(&named, &whole, call).await?;
+            let changes = naming_changes(&nodes, call);
+            (nodes, changes)
         };
-        let mut changes = Vec::new();
-        for node in terminal.iter().filter(|node| !node.is_terminal) {
-            let marks = NodeUpdate {
-                is_terminal: Some(true),
-                is_active: Some(false),
-                ..NodeUpdate::default()
-            };
-            changes.push(update_node(&node.id, marks, call));
-        }
         let nothing = "There is no node to conclude with yet; continue the root first.";
         Ok(ToolOutput {
             session: Some(whole.graph.session_id.clone()),
@@ -146,22 +145,74 @@ async fn load_named_nodes(
     Ok(nodes)
 }
 
-/// Selects the existing conclusions; else the last merged and refined nodes and what grew from them;
-/// else the best nodes; else, if no node is rated, the deepest active ones. A merged or refined node
-/// is represented by its successor. The question, and the nodes beside a merged one, become conclusions
-/// only if a call names them.
-fn select_conclusions(data: &GraphData) -> Vec<GraphNode> {
-    let terminal: Vec<&GraphNode> = data
+/// Marks the nodes that the call names as conclusions, and as named ones.
+fn naming_changes(nodes: &[GraphNode], call: &ToolContext) -> Vec<Change> {
+    let unmarked = nodes.iter().filter(|node| !is_named_conclusion(node));
+    unmarked
+        .map(|node| {
+            // A null removes the field.
+            let notes = has_chosen_mark(node).then(|| json!({ CHOSEN_CONCLUSION: null }));
+            update_node(&node.id, conclusion_update(notes), call)
+        })
+        .collect()
+}
+
+/// Marks the nodes that were chosen as conclusions, and releases those that are none any more.
+fn choice_changes(chosen: &[GraphNode], data: &GraphData, call: &ToolContext) -> Vec<Change> {
+    let is_chosen = |node: &GraphNode| chosen.iter().any(|it| it.id == node.id);
+    let unmarked = chosen.iter().filter(|node| !node.is_terminal);
+    let marked = unmarked.map(|node| {
+        let notes = json!({ CHOSEN_CONCLUSION: true });
+        update_node(&node.id, conclusion_update(Some(notes)), call)
+    });
+    let released = data
         .usable_nodes()
-        .filter(|node| node.is_terminal)
-        .collect();
-    if !terminal.is_empty() {
-        // A conclusion that was named stays one, unless it was merged into another.
-        let replaced = data.replaced_nodes(|node| node.is_terminal);
-        let mut conclusions = without_replaced(terminal, &replaced);
-        conclusions.sort_by(|one, other| compare_rating(one, other));
-        return conclusions.into_iter().cloned().collect();
+        .filter(|node| is_chosen_conclusion(node) && !is_chosen(node));
+    let released = released.map(|node| {
+        let is_used = |edge: &GraphEdge| edge.from_node == node.id && is_structural(edge);
+        let update = NodeUpdate {
+            is_terminal: Some(false),
+            is_active: Some(!data.edges.iter().any(is_used)),
+            notes: Some(json!({ CHOSEN_CONCLUSION: null })),
+            ..NodeUpdate::default()
+        };
+        update_node(&node.id, update, call)
+    });
+    marked.chain(released).collect()
+}
+
+fn conclusion_update(notes: Option<Value>) -> NodeUpdate {
+    NodeUpdate {
+        is_terminal: Some(true),
+        is_active: Some(false),
+        notes,
+        ..NodeUpdate::default()
     }
+}
+
+/// Selects the conclusions that callers named, and unless there are only such, the best nodes. What
+/// an earlier call chose does not count: the graph may have grown since.
+fn select_conclusions(data: &GraphData) -> Vec<GraphNode> {
+    let named: Vec<&GraphNode> = data
+        .usable_nodes()
+        .filter(|node| is_named_conclusion(node))
+        .collect();
+    let are_all_named = !named.is_empty() && !data.usable_nodes().any(is_chosen_conclusion);
+    // A conclusion that was named stays one, unless it was merged into another.
+    let mut conclusions = without_replaced(named, &data.replaced_nodes(|node| node.is_terminal));
+    if !are_all_named {
+        let mut best = best_nodes(data);
+        best.retain(|node| !conclusions.iter().any(|known| known.id == node.id));
+        conclusions.extend(best);
+    }
+    conclusions.sort_by(|one, other| compare_rating(one, other));
+    conclusions.into_iter().cloned().collect()
+}
+
+/// The last merged and refined nodes and what grew from them; else the best nodes; else, if no node
+/// is rated, the deepest active ones. A merged or refined node is represented by its successor. The
+/// question, and the nodes beside a merged one, become conclusions only if a call names them.
+fn best_nodes(data: &GraphData) -> Vec<&GraphNode> {
     let others = data.usable_nodes().filter(|node| !is_question(node));
     let left = without_replaced(others.collect(), &data.replaced_nodes(|_| true));
     let merged = data.with_descendants(|node| is_last_merge(node, data));
@@ -169,13 +220,15 @@ fn select_conclusions(data: &GraphData) -> Vec<GraphNode> {
     let left = if merged.is_empty() { left } else { merged };
     let mut best = filter_nodes(&left, |node| rating(node).is_some());
     if best.is_empty() {
-        let open = filter_nodes(&left, |node| node.is_active);
+        // What was chosen was active before.
+        let open = filter_nodes(&left, |node| node.is_active || is_chosen_conclusion(node));
         best = if open.is_empty() { left } else { open };
         let deepest = best.iter().map(|node| node.depth).max();
         best.retain(|node| Some(node.depth) == deepest);
     }
     best.sort_by(|one, other| compare_rating(one, other));
-    best.into_iter().take(MAX_CONCLUSIONS).cloned().collect()
+    best.truncate(MAX_CONCLUSIONS);
+    best
 }
 
 /// Tells whether a node was merged or refined and nothing that grew from it was.

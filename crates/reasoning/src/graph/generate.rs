@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    data::GraphData,
+    data::{GraphData, is_named_conclusion},
     deactivate_node,
     expand::{Continuation, ExpandFrom, Expansion, request_continuations},
     prompt_context::NodeSurroundings,
@@ -51,7 +51,7 @@ pub(crate) struct Output {
     count: usize,
     /// How many duplicates were dropped
     duplicates_dropped: usize,
-    /// What failed, or that the graph is full; omitted if neither
+    /// What failed or was dropped, and why; omitted if nothing
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     /// Answers of tools for them
@@ -94,8 +94,11 @@ impl Tool for GotGenerate {
         let room = before
             .config
             .remaining_nodes(before.usable_nodes().count())?;
+        // What the caller brings costs no requests, so it is cut to the room when it is known how much
+        // of it is new.
+        let wanted = if is_reply { k } else { k.min(room) };
         // Memoized, so that a replayed call makes the same requests even if the room has changed.
-        let asked = call.memoize("k", k.min(room));
+        let asked = call.memoize("k", wanted);
         let problem = resolve_problem(input.problem.as_deref(), &before.graph, call)?;
         let around = NodeSurroundings::new(&before, &node, problem);
         let tools = input.tools.as_deref();
@@ -109,10 +112,10 @@ impl Tool for GotGenerate {
         let mut growth = Expansion::from_reply(&expand_from(&whole, &node), thoughts, &found, call);
         let evidence = found.summarize();
         let mut changes = found.changes;
-        let mut is_full = asked < k && !is_reply;
+        let mut dropped = 0;
         if !growth.nodes.is_empty() {
-            is_full |= growth.truncate(whole.config.remaining_nodes(whole.usable_nodes().count())?);
-            changes.push(Change::Check(Precondition::OpenNode(node.id.clone())));
+            dropped = growth.truncate(whole.config.remaining_nodes(whole.usable_nodes().count())?);
+            changes.push(Change::Check(may_be_continued(&node)));
             changes.extend(growth.changes());
             changes.push(deactivate_node(&node.id, call));
             changes.push(Change::Check(Precondition::NodesAtMost {
@@ -132,11 +135,10 @@ impl Tool for GotGenerate {
             scores = judged;
             changes.extend(marks);
         }
-        if is_full {
-            growth.notes.push(format!(
-                "the graph has reached its limit of {} nodes",
-                whole.config.max_nodes
-            ));
+        if asked < k || dropped > 0 {
+            growth
+                .notes
+                .push(full_graph_note(whole.config.max_nodes, dropped));
         }
         Ok(ToolOutput {
             session: Some(whole.graph.session_id.clone()),
@@ -171,6 +173,23 @@ fn caller_scores(growth: &mut Expansion, call: &ToolContext) -> (Vec<NodeScore>,
     score_changes(&nodes, judgments, call)
 }
 
+/// Says that the graph is full, and how many new continuations it had no room for.
+fn full_graph_note(limit: u32, dropped: usize) -> String {
+    let full = format!("the graph has reached its limit of {limit} nodes");
+    if dropped == 0 {
+        return full;
+    }
+    format!("{full}, so new continuations were dropped: {dropped}")
+}
+
+/// The precondition for new nodes below `node`. A conclusion that no caller named may be continued.
+fn may_be_continued(node: &GraphNode) -> Precondition {
+    if node.is_terminal {
+        return Precondition::UsableNode(node.id.clone());
+    }
+    Precondition::OpenNode(node.id.clone())
+}
+
 fn expand_from<'a>(data: &'a GraphData, node: &'a GraphNode) -> ExpandFrom<'a> {
     ExpandFrom {
         graph: &data.graph,
@@ -186,10 +205,10 @@ async fn open_node(
     call: &ToolContext,
 ) -> Result<GraphNode, ToolError> {
     let node = crate::lookup::node(call, id, graph).await?;
-    if node.is_terminal {
+    if is_named_conclusion(&node) {
         return Err(ToolError::LimitReached {
             what: format!(
-                "node {:?} is a conclusion and cannot be continued",
+                "node {:?} is a conclusion that was named, and cannot be continued",
                 node.id.as_str()
             ),
             instead: "Continue a node that is not terminal; reasoning_got_state lists them.",

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::{
     add_metadata,
-    data::{GraphData, node_answer, node_weakest_point},
+    data::{CHOSEN_CONCLUSION, GraphData, is_chosen_conclusion, node_answer, node_weakest_point},
     new_edge, new_node,
     prompt_context::{GraphNodeContext, NodeSurroundings},
     resolve_problem,
@@ -329,6 +329,9 @@ fn refinement_node(
     // The refinement of a conclusion becomes the conclusion.
     new.is_terminal = node.is_terminal;
     new.is_active = !node.is_terminal;
+    if is_chosen_conclusion(node) {
+        add_metadata(&mut new, CHOSEN_CONCLUSION, json!(true));
+    }
     add_metadata(&mut new, "answer", json!(refined.fields.answer));
     add_metadata(
         &mut new,

@@ -292,6 +292,13 @@ impl ReflectionRounds {
                 break;
             }
             let answer = latest.fields.answer.clone();
+            // A revision that does not say what it concludes leaves the result as it was.
+            let is_silent = answer.is_none() && !latest.fields.concludes_nothing();
+            let standing = if is_silent {
+                current.1.clone()
+            } else {
+                answer.clone()
+            };
             // The caller that brings its own revision has compared the two itself.
             if !is_reply {
                 if let (Some(old), Some(new)) = (&current.1, &answer)
@@ -318,17 +325,17 @@ impl ReflectionRounds {
             }
             rounds.improved = Some(ImprovedText {
                 quality: rated(
-                    answer.as_deref(),
+                    standing.as_deref(),
                     latest.improved_quality_percent.map(|percent| percent.0),
                 ),
-                answer: answer.clone(),
+                answer: standing.clone(),
                 text: text.clone(),
             });
             // No model is asked about a revision that the caller brought.
             if is_reply || rounds.count >= usize::from(most) {
                 break;
             }
-            current = (text, answer);
+            current = (text, standing);
             rounds.count += 1;
             latest = run_round(subject, focus, &current.0, (rounds.count, most), call).await?;
             if let Some(improved) = &mut rounds.improved {

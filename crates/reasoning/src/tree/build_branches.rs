@@ -1,5 +1,7 @@
 //! Turns the model's approaches into branches and marks the recommended one.
 
+use std::collections::HashMap;
+
 use deliberate_core::{
     Branch, BranchId, BranchState, Change, CrossRef, Mode, Precondition, Score, Thought, ThoughtId,
     truncate_chars,
@@ -46,11 +48,11 @@ pub(super) fn build_branches(
     let fork_id = fork.id.clone();
     let fork_change = changes.len();
     changes.push(Change::AddThought(fork));
-    let (opened, numbers) =
-        open_branches(&found.approaches, &base, &fork_id, home, &mut changes, call);
+    let approaches = &found.approaches.items;
+    let (opened, numbers) = open_branches(approaches, &base, &fork_id, home, &mut changes, call);
     let best = found
         .recommended
-        .and_then(|number| branch_index(&numbers, number))
+        .and_then(|number| numbers.get(&number).copied())
         .unwrap_or_else(|| most_confident_index(&opened));
     let cross_references = add_cross_refs(found.relations, &opened, &numbers, &mut changes, call);
     let recommended = opened.get(best).map(|branch| branch.id.clone());
@@ -88,11 +90,11 @@ pub(super) fn build_branches(
 /// sure.
 fn recommendation_confidence(found: &Exploration) -> Score {
     let sure = found.sure.score();
-    let recommended = found.recommended.and_then(|number| number.checked_sub(1));
-    let recommended = recommended.and_then(|index| found.approaches.get(index));
-    let mut chosen = match recommended {
+    let approaches = &found.approaches.items;
+    let is_recommended = |it: &&Approach| Some(it.number) == found.recommended;
+    let mut chosen = match approaches.iter().find(is_recommended) {
         Some(approach) => std::slice::from_ref(approach).iter(),
-        None => found.approaches.iter(),
+        None => approaches.iter(),
     };
     if chosen.all(|it| it.fields.concludes_nothing()) {
         return at_most_half(sure);
@@ -100,8 +102,8 @@ fn recommendation_confidence(found: &Exploration) -> Score {
     sure
 }
 
-/// Opens a branch for each approach and skips duplicates. Also returns the branch index for each of
-/// the model's approach numbers.
+/// Opens a branch for each approach and skips duplicates. Also returns the branch index for the
+/// number of each approach.
 fn open_branches(
     approaches: &[Approach],
     base: &Branch,
@@ -109,20 +111,20 @@ fn open_branches(
     home: &TargetSession,
     changes: &mut Vec<Change>,
     call: &ToolContext,
-) -> (Vec<OpenedBranch>, Vec<usize>) {
+) -> (Vec<OpenedBranch>, HashMap<usize, usize>) {
     let mut opened: Vec<OpenedBranch> = Vec::new();
-    let mut numbers = Vec::new();
-    for (number, approach) in approaches.iter().enumerate() {
+    let mut numbers = HashMap::new();
+    for approach in approaches {
         let same = |it: &OpenedBranch| normalized(&it.content) == normalized(&approach.thought);
         if let Some(known) = opened.iter().position(same) {
-            numbers.push(known);
+            numbers.insert(approach.number, known);
             continue;
         }
-        numbers.push(opened.len());
+        numbers.insert(approach.number, opened.len());
         let confidence = approach.fields.confidence();
         let answer = approach.fields.answer.clone();
         let name = match &approach.name {
-            None => format!("approach {}", number + 1),
+            None => format!("approach {}", approach.number),
             Some(name) => truncate_chars(name, NAME_CHARS),
         };
         let mut child = new_branch(&name, Some(&base.id), confidence, home, call);
@@ -149,11 +151,6 @@ fn open_branches(
     (opened, numbers)
 }
 
-/// The index of the branch for the approach number `number`, which counts from 1.
-fn branch_index(numbers: &[usize], number: usize) -> Option<usize> {
-    numbers.get(number.checked_sub(1)?).copied()
-}
-
 fn most_confident_index(opened: &[OpenedBranch]) -> usize {
     let mut best = 0;
     for (index, branch) in opened.iter().enumerate() {
@@ -170,14 +167,14 @@ fn most_confident_index(opened: &[OpenedBranch]) -> usize {
 fn add_cross_refs(
     relations: Vec<Relation>,
     opened: &[OpenedBranch],
-    numbers: &[usize],
+    numbers: &HashMap<usize, usize>,
     changes: &mut Vec<Change>,
     call: &ToolContext,
 ) -> Vec<BranchReference> {
     let mut references: Vec<BranchReference> = Vec::new();
     for relation in relations {
-        let named = |number| opened.get(branch_index(numbers, number)?);
-        let (Some(from), Some(to)) = (named(relation.from), named(relation.to)) else {
+        let named = |number: &usize| opened.get(*numbers.get(number)?);
+        let (Some(from), Some(to)) = (named(&relation.from), named(&relation.to)) else {
             continue;
         };
         let known =

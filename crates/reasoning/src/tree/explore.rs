@@ -91,7 +91,7 @@ pub(crate) struct Output {
     /// true if `confidence` is below the given threshold, else omitted
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) below_threshold: Option<bool>,
-    /// How many approaches failed; omitted if none did
+    /// How many approaches failed or were dropped; omitted if none
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) note: Option<String>,
 }
@@ -283,7 +283,7 @@ pub(crate) async fn explore(
     let past = call.memoize("past", past.for_model(call).await);
     let is_inner = base.as_ref().is_some_and(|base| base.parent_id.is_some());
     let (found, note) = match call.take_reply() {
-        Some(reply) => (read_exploration(reply, &this, call).await?, None),
+        Some(reply) => read_exploration(reply, &this, call).await?,
         None => explore_in_parallel(&this, &past, is_inner, call).await?,
     };
     let home = TargetSession::existing_or_new(session, Mode::Tree, &this.content, call);
@@ -292,12 +292,12 @@ pub(crate) async fn explore(
     Ok(output)
 }
 
-/// Reads the exploration that the caller brought.
+/// Reads the exploration that the caller brought, and notes what of it was dropped.
 async fn read_exploration(
     reply: serde_json::Value,
     this: &ExploreRequest,
     call: &ToolContext,
-) -> Result<Exploration, ToolError> {
+) -> Result<(Exploration, Option<String>), ToolError> {
     let ask = ModelRequest {
         key: "tree".to_owned(),
         schema: deliberate_toolkit::answer_schema::<Exploration>(),
@@ -311,21 +311,26 @@ async fn read_exploration(
         .read_reply::<Exploration>(ask, reply, None)
         .await?
         .value;
+    let mut notes: Vec<String> = Vec::from_iter(found.approaches.unreadable_note("approaches"));
+    let total = found.approaches.items.len();
     // The caller's approaches are all kept, unless it says how many.
-    found.truncate_approaches(this.max_branches.unwrap_or(MAX_BRANCHES));
-    let answers = found
-        .approaches
-        .iter()
-        .map(|it| it.fields.answer.as_deref());
-    let groups = group_answers(answers);
+    let most = this.max_branches.unwrap_or(MAX_BRANCHES);
+    let dropped = found.truncate_approaches(most);
+    if dropped > 0 {
+        notes.push(format!(
+            "max_branches is {most}, so {dropped} of {total} approaches were dropped"
+        ));
+    }
+    let approaches = &found.approaches.items;
+    let groups = group_answers(approaches.iter().map(|it| it.fields.answer.as_deref()));
     if found.recommended.is_none() {
         let member = plurality(&groups).and_then(|group| group.members.first());
-        found.recommended = member.map(|index| index + 1);
+        found.recommended = member.and_then(|index| Some(approaches.get(*index)?.number));
     }
     if found.thought.is_none() {
-        found.thought = Some(agreement_text(&groups, found.approaches.len()));
+        found.thought = Some(agreement_text(&groups, approaches.len()));
     }
-    Ok(found)
+    Ok((found, (!notes.is_empty()).then(|| notes.join("; "))))
 }
 
 /// Asks for each approach in a request of its own, and recommends one.
@@ -366,11 +371,14 @@ async fn explore_in_parallel(
         }
         AllOrEach::Each(found) => found,
     };
-    let approaches = found.answers;
+    let mut approaches: Vec<Approach> = found.answers;
+    for (approach, number) in approaches.iter_mut().zip(1..) {
+        approach.number = number;
+    }
     let best = recommend(&this.content, past, &approaches, call).await?;
     let exploration = Exploration {
         thought: Some(best.text),
-        approaches,
+        approaches: approaches.into(),
         recommended: Some(best.number),
         relations: best.relations,
         weakest_point: best.weakest_point,

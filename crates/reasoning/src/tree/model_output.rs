@@ -8,15 +8,21 @@ use serde_json::{Value, json};
 use super::explore::MIN_BRANCHES;
 use crate::{
     model_fields::{
-        Confidence, StepFields, lenient_option, lenient_vec, non_blank, normalized, optional_text,
+        Confidence, ReadableItems, StepFields, lenient_option, lenient_vec, non_blank, normalized,
+        optional_text,
     },
     text_items::TextItems,
 };
 
-/// An approach: its reasoning as free text, then the fields.
+/// An approach: its reasoning as free text, then the fields. Only those are required whose lack is
+/// worth a second request.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["name", "answer", "weakest_point", "confidence_percent"]))]
+#[schemars(extend("required" = ["answer", "confidence_percent"]))]
 pub(super) struct Approach {
+    /// The number by which the recommendation and the relations name it: its place in the list,
+    /// from 1, whatever of the list could not be read.
+    #[serde(skip)]
+    pub(super) number: usize,
     /// The approach, in a few words
     #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String")]
@@ -61,7 +67,8 @@ pub(super) struct Exploration {
     pub(super) thought: Option<String>,
     /// Each with `name`, `thought`, `answer`, `weakest_point`, `confidence_percent`
     #[serde(deserialize_with = "at_least_two", alias = "branches")]
-    pub(super) approaches: Vec<Approach>,
+    #[schemars(with = "Vec<Approach>")]
+    pub(super) approaches: ReadableItems<Approach>,
     /// The number of the best approach
     #[serde(default, deserialize_with = "lenient_option")]
     #[schemars(with = "usize", range(min = 1))]
@@ -99,33 +106,33 @@ impl Exploration {
         Some(json!({ "thought": list.introduction, "approaches": approaches }))
     }
 
-    /// Drops the approaches beyond the requested number, but never the recommended one.
-    pub(super) fn truncate_approaches(&mut self, most: usize) {
-        let best = self.recommended.and_then(|number| number.checked_sub(1));
-        if let Some(best) = best.filter(|best| (most..self.approaches.len()).contains(best)) {
-            let last = most.saturating_sub(1);
-            self.approaches.swap(last, best);
-            for number in self
-                .relations
-                .iter_mut()
-                .flat_map(|it| [&mut it.from, &mut it.to])
-            {
-                if *number == best + 1 {
-                    *number = last + 1;
-                } else if *number == last + 1 {
-                    *number = best + 1;
-                }
-            }
-            self.recommended = Some(last + 1);
+    /// Drops the approaches beyond the requested number, but never the recommended one. Returns how
+    /// many it dropped.
+    pub(super) fn truncate_approaches(&mut self, most: usize) -> usize {
+        let recommended = self.recommended;
+        let approaches = &mut self.approaches.items;
+        let best = approaches
+            .iter()
+            .position(|it| Some(it.number) == recommended);
+        if let Some(best) = best.filter(|best| *best >= most) {
+            approaches.swap(most.saturating_sub(1), best);
         }
-        self.approaches.truncate(most);
+        let dropped = approaches.len().saturating_sub(most);
+        approaches.truncate(most);
+        dropped
     }
 }
 
 /// Deserializes at least two approaches that differ.
-fn at_least_two<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Approach>, D::Error> {
-    let approaches: Vec<Approach> = lenient_vec(deserializer)?;
+fn at_least_two<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<ReadableItems<Approach>, D::Error> {
+    let approaches = ReadableItems::deserialize_each(deserializer, |value, number| {
+        let approach = Approach::deserialize(value).ok()?;
+        Some(Approach { number, ..approach })
+    })?;
     let kinds: std::collections::HashSet<_> = approaches
+        .items
         .iter()
         .map(|it| normalized(&it.thought))
         .collect();

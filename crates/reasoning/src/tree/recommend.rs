@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::model_output::{Approach, Comparison, Relation};
 use crate::{
-    agreement::{AnswerGroup, agreement_score, group_answers, plurality},
+    agreement::{AnswerGroup, agreement_score, comparable_groups, group_answers, plurality},
     history::SessionHistory,
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
@@ -179,7 +179,8 @@ pub(super) fn agreement_text(groups: &[AnswerGroup], total: usize) -> String {
 }
 
 /// The relations that follow from the results: equal ones support, different ones contradict each
-/// other. One relation for each approach or group is enough.
+/// other, unless everyone words them in another way. One relation for each approach or group is
+/// enough.
 fn answer_relations(groups: &[AnswerGroup]) -> Vec<Relation> {
     let mut relations = Vec::new();
     let first = |group: &AnswerGroup| group.members.first().map(|it| it + 1);
@@ -194,8 +195,9 @@ fn answer_relations(groups: &[AnswerGroup]) -> Vec<Relation> {
             });
         }
     }
-    if let Some(best) = groups.first().and_then(first) {
-        for other in groups.iter().skip(1).filter_map(first) {
+    let mut comparable = comparable_groups(groups).filter_map(first);
+    if let Some(best) = comparable.next() {
+        for other in comparable {
             relations.push(Relation {
                 from: other,
                 to: best,

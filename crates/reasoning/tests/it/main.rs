@@ -19,6 +19,7 @@ mod divergent;
 mod evaluate;
 mod evidence;
 mod graph_asks;
+mod graph_conclusions;
 mod graph_concurrency;
 mod graph_finalize;
 mod graph_fixtures;

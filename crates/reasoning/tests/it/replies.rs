@@ -306,6 +306,36 @@ async fn a_check_is_brought_with_its_revision_and_not_compared() {
 }
 
 #[tokio::test]
+async fn a_revision_that_names_no_answer_keeps_the_earlier_one() {
+    for (answer, kept) in [
+        (None, json!("42")),
+        // The revision says that there is no result.
+        (Some(Value::Null), Value::Null),
+        (Some(json!("43")), json!("43")),
+    ] {
+        let desk = ReasoningTestRegistry::without_model();
+        let reply = with_field(step_fields(), "thought", json!("It is 42."));
+        let arguments = json!({ "content": "6 × 7?", "reply": reply });
+        let first = desk.think_ok(arguments).await;
+        let mut reply = json!({
+            "analysis": "Too short.", "improved_reasoning": "Six sevens are 42.",
+        });
+        if let Some(answer) = answer {
+            reply["answer"] = answer;
+        }
+        let arguments = json!({ "thought_id": first["thought_id"], "reply": reply });
+        let output = desk.call_ok("reasoning_reflection", arguments).await;
+        assert_eq!(output["answer"], kept);
+        let thoughts = desk.thoughts().await;
+        assert_eq!(thoughts[2].content, "Six sevens are 42.");
+        for thought in &thoughts[1..] {
+            let stored = thought.metadata.as_ref().unwrap().get("answer");
+            assert_eq!(stored.cloned().unwrap_or_default(), kept);
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_text_is_found_under_any_name_and_a_judgment_may_be_text_alone() {
     let desk = registry_with_session().await;
     for reply in [

@@ -206,6 +206,26 @@ pub(super) fn node_weakest_point(node: &GraphNode) -> Option<&str> {
     node.metadata.as_ref()?.get("weakest_point")?.as_str()
 }
 
+/// The field of a node's metadata that is true if `reasoning_got_finalize` chose the conclusion
+/// itself. It is missing on those that a caller named.
+pub(super) const CHOSEN_CONCLUSION: &str = "chosen_conclusion";
+
+/// Tells whether a node has, or had, the mark of a conclusion that no caller named.
+pub(super) fn has_chosen_mark(node: &GraphNode) -> bool {
+    let metadata = node.metadata.as_ref();
+    metadata.is_some_and(|it| it.get(CHOSEN_CONCLUSION).is_some())
+}
+
+/// Tells whether a node is a conclusion that no caller named. It gives way to what grows from it.
+pub(super) fn is_chosen_conclusion(node: &GraphNode) -> bool {
+    node.is_terminal && has_chosen_mark(node)
+}
+
+/// Tells whether a node is a conclusion that a caller named.
+pub(super) fn is_named_conclusion(node: &GraphNode) -> bool {
+    node.is_terminal && !has_chosen_mark(node)
+}
+
 /// Shortens the text of a pruned node. A text that was shortened stays as it is.
 pub(super) fn shorten_pruned(text: &str) -> String {
     shorten_tokens(text, PRUNED_TEXT_TOKENS)

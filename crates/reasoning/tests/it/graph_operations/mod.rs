@@ -1,5 +1,6 @@
 //! Tests of `reasoning_got_score`, `reasoning_got_aggregate` and `reasoning_got_refine`.
 
+mod caller_continuations;
 mod replies;
 mod several;
 
@@ -228,6 +229,27 @@ async fn the_confidence_of_a_merged_result_is_the_share_of_sources_that_reach_it
             "{shown}"
         );
     }
+}
+
+#[tokio::test]
+async fn open_results_say_nothing_about_agreement_and_contradict_nothing() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let open = [
+        "keep one shelf for what must be eaten first",
+        "note for two weeks what is thrown away and why",
+    ];
+    let nodes = generate_answers(&desk, id, root, &open).await;
+    for answer in ["start the shelf and the notes on the same day", "shelf"] {
+        desk.script_replies([aggregate_reply_with_answer("both", Some(answer))]);
+        let arguments = json!({ "graph_id": id, "node_ids": nodes });
+        let output = desk.call_ok("reasoning_got_aggregate", arguments).await;
+        assert_eq!(output["confidence"], 0.9, "{answer}");
+    }
+    let edges = current_edges(&desk, id).await;
+    let kinds: Vec<EdgeKind> = edges.iter().map(|edge| edge.edge_type).collect();
+    assert!(!kinds.contains(&EdgeKind::Contradicts), "{kinds:?}");
 }
 
 #[tokio::test]

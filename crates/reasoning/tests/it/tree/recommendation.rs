@@ -117,6 +117,24 @@ async fn approaches_without_a_majority_are_compared_once() {
 }
 
 #[tokio::test]
+async fn open_results_contradict_nothing() {
+    let desk = ReasoningTestRegistry::new();
+    let results = [
+        (Some("move the cache behind the queue and measure"), 50),
+        (Some("measure first and leave the cache where it is"), 60),
+        (Some("41"), 50),
+        (Some("42"), 50),
+    ];
+    let comparison = compare_reply("The second.", &json!(2));
+    let answer = explore(&desk, &results, Some(comparison)).await;
+    let references = answer["cross_references"].as_array().unwrap();
+    assert_eq!(references.len(), 1);
+    assert_eq!(references[0]["from"], answer["branches"][3]["id"]);
+    assert_eq!(references[0]["to"], answer["branches"][2]["id"]);
+    assert_eq!(references[0]["type"], "contradicts");
+}
+
+#[tokio::test]
 async fn the_result_that_most_approaches_reach_wins_without_a_majority() {
     let desk = ReasoningTestRegistry::new();
     let results = [

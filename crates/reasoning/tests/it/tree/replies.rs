@@ -82,6 +82,62 @@ async fn a_recommendation_beyond_the_number_asked_for_is_kept() {
 }
 
 #[tokio::test]
+async fn an_approach_that_cannot_be_read_keeps_its_number() {
+    let desk = ReasoningTestRegistry::new();
+    let mut reply = exploration();
+    let unreadable = json!({ "name": "Boat", "thought": " " });
+    reply["approaches"]
+        .as_array_mut()
+        .unwrap()
+        .insert(0, unreadable);
+    reply["recommended"] = json!(2);
+    reply["relations"] = json!([
+        { "from": 3, "to": 2, "kind": "contradicts" },
+        { "from": 1, "to": 2, "kind": "supports" },
+    ]);
+    let answer = bring(&desk, &reply, 4).await;
+    let branches = &answer["branches"];
+    assert_eq!(answer["branches_explored"], 2);
+    assert_eq!(branches[0]["name"], "Rail");
+    assert_eq!(answer["recommended_branch"], branches[0]["id"]);
+    let references = answer["cross_references"].as_array().unwrap();
+    assert_eq!(references.len(), 1);
+    assert_eq!(references[0]["from"], branches[1]["id"]);
+    assert_eq!(references[0]["to"], branches[0]["id"]);
+    let note = "could not read 1 of 3 approaches: each needs a `thought`";
+    assert_eq!(answer["note"], note);
+    // One that was recommended is replaced by the surest.
+    reply["recommended"] = json!(1);
+    let answer = bring(&desk, &reply, 4).await;
+    assert_eq!(answer["recommended_branch"], answer["branches"][1]["id"]);
+}
+
+#[tokio::test]
+async fn approaches_that_are_dropped_are_counted() {
+    let desk = ReasoningTestRegistry::new();
+    let mut reply = exploration();
+    let more = json!({ "name": "Boat", "thought": "Buy a boat." });
+    reply["approaches"].as_array_mut().unwrap().push(more);
+    let answer = bring(&desk, &reply, 2).await;
+    assert_eq!(answer["branches_explored"], 2);
+    let note = "max_branches is 2, so 1 of 3 approaches were dropped";
+    assert_eq!(answer["note"], note);
+    assert_eq!(bring(&desk, &reply, 3).await.get("note"), None);
+}
+
+#[tokio::test]
+async fn an_approach_with_code_is_one_approach() {
+    let desk = ReasoningTestRegistry::new();
+    let text = "Two ways.\n\n1. **Loop**: count\n```python\n# step one\nx = 1\n# step two\n```\n\n\
+                2. **Recursion**: call itself\n```python\n# base\nreturn 1\n```";
+    let answer = bring(&desk, &json!(text), 4).await;
+    assert_eq!(answer["branches_explored"], 2);
+    assert_eq!(answer["branches"][0]["name"], "Loop");
+    let first = answer["branches"][0]["content"].as_str().unwrap();
+    assert!(first.ends_with("# step two\n```"), "{first}");
+}
+
+#[tokio::test]
 async fn a_reply_of_another_shape_is_an_error_that_names_the_fields() {
     let desk = ReasoningTestRegistry::new();
     let mut same = exploration();
