@@ -3,7 +3,12 @@
 //! Logs contain events, not content: messages, arguments and answers are left out at every level
 //! unless they are enabled. Keys are never logged.
 
-use std::io::IsTerminal as _;
+use std::{
+    backtrace::{Backtrace, BacktraceStatus},
+    io::{self, IsTerminal as _},
+    panic::PanicHookInfo,
+    thread,
+};
 
 use deliberate_toolkit::{AUDIT_TARGET, CALL_SPAN, MODEL_SPAN};
 use tracing::Subscriber;
@@ -11,12 +16,14 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::config::{LogFormat, LogLevelSetting};
+use crate::log_queue::{self, LogQueue};
 use crate::telemetry::SpanLayer;
 
 /// Target of our own records that contain the content of messages.
@@ -37,6 +44,15 @@ impl From<bool> for ContentLogging {
     fn from(is_on: bool) -> Self {
         if is_on { Self::Logged } else { Self::Hidden }
     }
+}
+
+/// Who waits while a log line is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogDelivery {
+    /// Whoever logs it, as in a short command.
+    Direct,
+    /// A thread of its own, as in a server, which must work while nobody reads its log.
+    Queued,
 }
 
 /// What the log contains.
@@ -64,18 +80,49 @@ impl LogLevelControl {
 pub(crate) fn start(
     filter: LogFilter,
     format: LogFormat,
+    delivery: LogDelivery,
     spans: Option<SpanLayer>,
 ) -> LogLevelControl {
-    let ansi = std::io::stderr().is_terminal();
+    let ansi = io::stderr().is_terminal();
+    let queue = match delivery {
+        LogDelivery::Direct => None,
+        // Without a thread there is no queue.
+        LogDelivery::Queued => LogQueue::install(io::stderr(), log_dropped_lines).ok(),
+    };
+    let writer = match queue {
+        Some(queue) => {
+            std::panic::set_hook(Box::new(log_panic));
+            BoxMakeWriter::new(move || queue.clone())
+        }
+        None => BoxMakeWriter::new(io::stderr),
+    };
     let lines = LogOutput {
         format,
         ansi,
-        writer: std::io::stderr,
+        writer,
     };
     let (subscriber, control) = build_subscriber(targets(filter), lines, spans);
     // An error means that a subscriber is already installed, so there is nothing to do.
     let _ = subscriber.try_init();
     control
+}
+
+/// Reports dropped lines as an error, because errors may be among them.
+fn log_dropped_lines(count: u64) {
+    tracing::error!(count, "log lines were dropped because nobody read the log");
+}
+
+/// Writes a panic to the queue. The standard hook writes to standard error itself, and would wait
+/// for its reader.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let thread = thread::current();
+    let name = thread.name().unwrap_or("<unnamed>");
+    let mut text = format!("thread '{name}' {panic}\n");
+    let backtrace = Backtrace::capture();
+    if backtrace.status() == BacktraceStatus::Captured {
+        text.push_str(&backtrace.to_string());
+    }
+    log_queue::write_stderr(&text);
 }
 
 /// Format and destination of log lines.

@@ -3,6 +3,7 @@
 
 mod commands;
 mod config;
+mod log_queue;
 mod logging;
 mod providers;
 mod servers;
@@ -17,17 +18,13 @@ use commands::CliArgs;
 
 fn main() -> ExitCode {
     let program = CliArgs::parse();
+    let _last_log = log_queue::FlushGuard;
     match commands::run(program) {
         Ok(code) => code,
         // A closed pipe, as in `deliberate tools | head`, is no failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            let mut stderr = io::stderr().lock();
-            // There is nobody left to report a failure to.
-            drop(io::Write::write_fmt(
-                &mut stderr,
-                format_args!("error: {error:#}\n"),
-            ));
+            log_queue::write_stderr(&format!("error: {error:#}\n"));
             ExitCode::from(2)
         }
     }

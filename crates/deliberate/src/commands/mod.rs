@@ -32,7 +32,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     config::{AppSettings, CommonOptions, LoadedConfig, LogLevelSetting},
-    logging::{self, LogFilter},
+    logging::{self, LogDelivery, LogFilter},
     telemetry::Telemetry,
 };
 
@@ -146,7 +146,11 @@ pub(crate) fn run(program: CliArgs) -> anyhow::Result<ExitCode> {
         _ => None,
     };
     let spans = telemetry.as_ref().map(Telemetry::layer);
-    let log_level = logging::start(filter, log.format, spans);
+    let delivery = match command {
+        CliCommand::Serve(_) => LogDelivery::Queued,
+        _ => LogDelivery::Direct,
+    };
+    let log_level = logging::start(filter, log.format, delivery, spans);
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }

@@ -295,6 +295,10 @@ fn health_rows(health: &Value) -> Vec<[String; 3]> {
     }
     if let Some(store) = health.get("store") {
         let details = match text_field(store, "reason") {
+            // A token of limited scope is not told more.
+            reason if reason.is_empty() && store.get("location").is_none() => {
+                format!("{} ms", text_field(store, "latency_ms"))
+            }
             reason if reason.is_empty() => format!(
                 "{}: {} session(s), {} thought(s), schema {}, {} ms",
                 text_field(store, "location"),

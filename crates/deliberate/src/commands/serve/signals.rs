@@ -5,9 +5,8 @@ use std::{io, time::Duration};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// How long the end of the process waits for its last log message.
 #[cfg(unix)]
-const LAST_LOG_GRACE: Duration = Duration::from_millis(200);
+use crate::log_queue;
 
 /// Cancels `shutdown` at the first SIGTERM or Ctrl-C. The second one ends the process, and so does
 /// the time limit of the shutdown. A thread of its own does this, so that no call can hold it up.
@@ -52,11 +51,9 @@ pub(super) fn listen(
         };
         signaled().await;
         shutdown.cancel();
-        log_apart(|| tracing::info!("stopping; waiting for running calls"));
+        tracing::info!("stopping; waiting for running calls");
         if tokio::time::timeout(limit, signaled()).await.is_err() {
-            let logged =
-                log_apart(|| tracing::error!("a call can't be stopped; ending the process"));
-            let _ = logged.recv_timeout(LAST_LOG_GRACE);
+            tracing::error!("a call can't be stopped; ending the process");
         }
         exit_immediately(130);
     };
@@ -80,25 +77,12 @@ pub(super) fn listen(
     Ok(mpsc::channel(1).1)
 }
 
-/// Logs on another thread, because standard error may be a pipe that nobody reads, and then a message
-/// waits forever. The receiver ends when the message is written.
-#[cfg(unix)]
-fn log_apart(log: fn()) -> std::sync::mpsc::Receiver<()> {
-    let (guard, written) = std::sync::mpsc::channel();
-    // Without a thread there is no message.
-    let _ = std::thread::Builder::new()
-        .name("signal-log".to_owned())
-        .spawn(move || {
-            log();
-            drop(guard);
-        });
-    written
-}
-
-/// Ends the process without waiting for its threads. Committed data is safe.
+/// Ends the process without waiting for its threads, except a moment for its log. Committed data is
+/// safe.
 #[cfg(unix)]
 #[expect(clippy::exit, reason = "the other threads may never end")]
 fn exit_immediately(code: i32) -> ! {
+    log_queue::flush();
     std::process::exit(code)
 }
 
@@ -115,6 +99,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::log_queue::LogQueue;
 
     const CHILD_VARIABLE: &str = "DELIBERATE_TEST_SIGNALS";
     const PATIENCE: Duration = Duration::from_secs(30);
@@ -132,6 +117,14 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    /// Logs into a queue that nobody reads, as a server does.
+    fn log_unread() {
+        let queue = LogQueue::install(BlockedLog, |_| {}).unwrap();
+        tracing_subscriber::fmt()
+            .with_writer(move || queue.clone())
+            .init();
     }
 
     /// Listens, and blocks the only thread of the runtime until the process ends.
@@ -207,7 +200,7 @@ mod tests {
     #[test]
     fn signals_do_not_wait_for_a_log_that_nobody_reads() {
         if let Ok(ready) = std::env::var(CHILD_VARIABLE) {
-            tracing_subscriber::fmt().with_writer(|| BlockedLog).init();
+            log_unread();
             return block_runtime(&ready, Duration::from_hours(1));
         }
         let child = start_and_terminate("signals_do_not_wait_for_a_log_that_nobody_reads");
@@ -218,7 +211,7 @@ mod tests {
     #[test]
     fn the_time_limit_does_not_wait_for_a_log_that_nobody_reads() {
         if let Ok(ready) = std::env::var(CHILD_VARIABLE) {
-            tracing_subscriber::fmt().with_writer(|| BlockedLog).init();
+            log_unread();
             return block_runtime(&ready, Duration::from_millis(500));
         }
         let child = start_and_terminate("the_time_limit_does_not_wait_for_a_log_that_nobody_reads");
