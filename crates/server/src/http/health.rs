@@ -1,7 +1,8 @@
 //! `/health`: liveness, readiness and the state of the parts.
 //!
-//! Unauthenticated clients see the least: no addresses, file locations or counts. This module does
-//! not know how transports, stores and providers are built; they report their state.
+//! Unauthenticated clients see the least: no addresses, file locations or counts. A token of
+//! limited scope sees the states of all parts, but no details, unless it includes the metrics. This
+//! module does not know how transports, stores and providers are built; they report their state.
 
 use std::{sync::Arc, time::Instant};
 
@@ -13,7 +14,7 @@ use axum::{
     routing::get,
 };
 use deliberate_core::Timestamp;
-use deliberate_toolkit::Registry;
+use deliberate_toolkit::{Principal, Registry};
 use futures::future::BoxFuture;
 use rmcp::model::ProtocolVersion;
 use serde::Serialize;
@@ -21,6 +22,7 @@ use serde::Serialize;
 use super::guard::Admission;
 use super::health_check::HealthChecks;
 pub use super::health_check::{ProviderHealth, ProviderState, StoreHealth, StoreState};
+use crate::metrics::METRICS_SCOPE;
 
 /// The phase in the life of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,6 +152,37 @@ pub struct HealthReport {
     pub servers: Vec<UpstreamHealth>,
 }
 
+impl HealthReport {
+    /// Returns the states alone: no names of upstream servers, no reasons, no addresses and
+    /// locations, and not what the store contains.
+    fn without_details(self) -> Self {
+        let transports = self
+            .transports
+            .into_iter()
+            .map(|transport| TransportHealth {
+                address: None,
+                reason: None,
+                ..transport
+            });
+        Self {
+            transports: transports.collect(),
+            store: StoreHealth {
+                location: None,
+                sessions: None,
+                thoughts: None,
+                reason: None,
+                ..self.store
+            },
+            provider: ProviderHealth {
+                description: String::new(),
+                ..self.provider
+            },
+            servers: Vec::new(),
+            ..self
+        }
+    }
+}
+
 /// The numbers of current calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CallCounts {
@@ -239,13 +272,20 @@ pub fn routes(health: Arc<Health>) -> Router {
 async fn get_health(
     State(health): State<Arc<Health>>,
     admission: Option<Extension<Admission>>,
+    principal: Option<Extension<Principal>>,
 ) -> Response {
     let report = health.report().await;
     let ready = report.brief.ready;
-    match admission {
-        Some(Extension(Admission::Public)) => health_response(ready, Json(report.brief)),
-        _ => health_response(ready, Json(report)),
+    if matches!(admission, Some(Extension(Admission::Public))) {
+        return health_response(ready, Json(report.brief));
     }
+    let is_limited = principal.is_some_and(|principal| !principal.scope.allows(METRICS_SCOPE));
+    let report = if is_limited {
+        report.without_details()
+    } else {
+        report
+    };
+    health_response(ready, Json(report))
 }
 
 async fn get_ready(State(health): State<Arc<Health>>) -> Response {

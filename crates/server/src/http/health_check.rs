@@ -57,7 +57,9 @@ pub enum StoreState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProviderHealth {
     pub state: ProviderState,
-    /// For people, such as `langbase at https://api.langbase.com`.
+    /// For people, such as `langbase at https://api.langbase.com`; empty if the caller may not see
+    /// it.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// How long the provider refuses requests; they fail at once until then.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,16 +3,17 @@
 use std::{sync::Arc, time::Instant};
 
 use axum::{
-    Router,
+    Extension, Router,
     extract::{Request, State},
-    http::{HeaderMap, header},
+    http::{HeaderMap, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
     routing::get,
 };
-use deliberate_toolkit::Registry;
+use deliberate_toolkit::{Principal, Registry};
 
-use super::{ServerMetrics, labels::route_label};
+use super::{METRICS_SCOPE, ServerMetrics, labels::route_label};
+use crate::http::guard::{HttpRejection, HttpRejectionCode};
 
 const OPENMETRICS_MIME_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const PROMETHEUS_MIME_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -40,8 +41,12 @@ pub async fn track_request(
 
 async fn get_metrics(
     State((metrics, registry)): State<(Arc<ServerMetrics>, Arc<Registry>)>,
+    principal: Option<Extension<Principal>>,
     headers: HeaderMap,
 ) -> Response {
+    if principal.is_some_and(|principal| !principal.scope.allows(METRICS_SCOPE)) {
+        return reject_scope();
+    }
     let text = metrics.render(&registry);
     let (kind, text) = if prefers_prometheus_text(&headers) {
         (PROMETHEUS_MIME_TYPE, to_prometheus_text(&text))
@@ -53,6 +58,19 @@ async fn get_metrics(
         (header::CACHE_CONTROL, "no-store"),
     ];
     (headers, text).into_response()
+}
+
+fn reject_scope() -> Response {
+    let rejection = HttpRejection::new(
+        StatusCode::FORBIDDEN,
+        "insufficient_scope",
+        "This token does not include the metrics; add \"metrics\" to its tools, or the scope \
+         \"tool:metrics\" with OAuth.",
+    );
+    let code = HttpRejectionCode(rejection.code());
+    let mut response = rejection.into_response_for("/metrics");
+    response.extensions_mut().insert(code);
+    response
 }
 
 /// Tells whether the client is an older scraper, or a browser, which would download the newer

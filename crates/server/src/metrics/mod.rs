@@ -35,6 +35,10 @@ use labels::{
 };
 use upstream::UpstreamMetrics;
 
+/// The scope that shows metrics and the details of the health report: they name callers, upstream
+/// servers and tools.
+pub(crate) const METRICS_SCOPE: &str = "metrics";
+
 /// From a quick read to the longest duration of a call.
 const CALL_BUCKETS: [f64; 14] = [
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0,

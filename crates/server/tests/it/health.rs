@@ -18,7 +18,7 @@ use deliberate_server::http::health::{
     self, Health, HealthSource, ProviderHealth, ProviderState, ServerPhase, TransportHealth,
     TransportState, UpstreamHealth, UpstreamState,
 };
-use deliberate_toolkit::{CallOutcome, CallerContext, Registry};
+use deliberate_toolkit::{CallOutcome, CallerContext, Principal, Registry, ToolScope};
 use futures::future::join_all;
 use serde_json::{Map, Value, json};
 
@@ -190,6 +190,54 @@ async fn who_was_not_let_in_learns_the_least() {
     assert_eq!(fields.len(), 4, "{health}");
     for field in ["status", "live", "ready", "version"] {
         assert!(!health[field].is_null(), "{health}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_of_limited_scope_learns_the_states_alone_unless_it_includes_the_metrics() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("private.db");
+    let transports = vec![
+        transport_health("http", TransportState::Serving),
+        transport_health("sse", TransportState::Failed),
+    ];
+    let servers = vec![UpstreamHealth {
+        name: "tickets".to_owned(),
+        state: UpstreamState::Failed,
+        reason: Some("refused".to_owned()),
+        last_success: None,
+        tools: None,
+        quarantined: None,
+    }];
+    let registry = open_registry(&file).await;
+    let (router, _) =
+        health_router_with_servers(registry, ServerPhase::Serving, transports, servers);
+    let details = [
+        "tickets",
+        "refused",
+        "taken",
+        "127.0.0.1",
+        "private.db",
+        "steady",
+    ];
+    for (scope, shows_details) in [("reasoning_linear", false), ("metrics", true)] {
+        let got = get(&router, "/health", |request| {
+            request.extensions_mut().insert(Admission::Authenticated);
+            request.extensions_mut().insert(Principal {
+                name: Some("ann".into()),
+                scope: ToolScope::Only([scope.to_owned()].into()),
+            });
+        })
+        .await;
+        assert_eq!(got.status, StatusCode::OK);
+        for detail in details {
+            assert_eq!(got.text.contains(detail), shows_details, "{}", got.text);
+        }
+        let health = got.json();
+        assert_eq!(health["status"], "degraded");
+        assert_eq!(health["transports"][1]["state"], "failed");
+        assert_eq!(health["store"]["state"], "ok");
+        assert_eq!(health["provider"]["state"], "configured");
     }
 }
 

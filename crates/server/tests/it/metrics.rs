@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{Router, middleware::from_fn_with_state};
+use axum::{Router, http::StatusCode, middleware::from_fn_with_state};
 use deliberate_core::ModelUsage;
 use deliberate_server::metrics::{self, RejectionReason, ServerMetrics, TransportKind};
 use deliberate_toolkit::{
-    CallEvent, CallListener, CallerContext, ExternalCallEnd, Principal, Registry,
+    CallEvent, CallListener, CallerContext, ExternalCallEnd, Principal, Registry, ToolScope,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -212,6 +212,44 @@ async fn the_format_is_the_one_the_scraper_reads() {
         assert!(got.text.contains("# HELP deliberate_panics_total "));
         assert!(!got.text.contains("# EOF") && !got.text.contains("# UNIT"));
         assert!(!got.text.contains(" info\n"), "{}", got.text);
+    }
+}
+
+#[tokio::test]
+async fn a_token_of_limited_scope_sees_metrics_only_if_it_includes_them() {
+    let (metrics, registry, _folder) = metrics_and_registry();
+    let router = metrics::routes(metrics, registry);
+    let only = |names: &[&str]| {
+        let patterns = names.iter().map(|name| (*name).to_owned());
+        ToolScope::Only(patterns.collect())
+    };
+    for (scope, status) in [
+        (ToolScope::All, StatusCode::OK),
+        (only(&["metrics"]), StatusCode::OK),
+        (only(&["reasoning_*", "m*"]), StatusCode::OK),
+        (
+            only(&["reasoning_*", "gateway_call"]),
+            StatusCode::FORBIDDEN,
+        ),
+    ] {
+        let principal = Principal {
+            name: Some("ann".into()),
+            scope,
+        };
+        let scope = format!("{:?}", principal.scope);
+        let got = get(&router, "/metrics", |request| {
+            request.extensions_mut().insert(principal);
+        })
+        .await;
+        assert_eq!(got.status, status, "{scope}");
+        let is_refused = got.text.contains("insufficient_scope");
+        assert_eq!(is_refused, status == StatusCode::FORBIDDEN, "{}", got.text);
+        assert_eq!(
+            got.text.contains("deliberate_"),
+            !is_refused,
+            "{}",
+            got.text
+        );
     }
 }
 

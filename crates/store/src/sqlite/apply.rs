@@ -361,16 +361,17 @@ fn add_snapshot(snapshot: &StateSnapshot) -> SqlStatement<'_> {
 
 /// Adds the record, without its texts if a session that it shows does not exist any more.
 fn add_invocation(invocation: &Invocation) -> SqlStatement<'_> {
-    sqlx::query(
+    sqlx::query(concat!(
         "INSERT INTO invocations (id, session_id, tool_name, input, output, pipe_name, \
          latency_ms, success, error, error_code, model, model_calls, prompt_tokens, \
          completion_tokens, cost_usd, created_at, principal) \
          SELECT $1, (SELECT id FROM sessions WHERE id = $2), $3, iif(deleted, '{}', $4), \
          iif(deleted, NULL, $5), $6, $7, $8, iif(deleted, NULL, $9), $10, $11, $12, $13, $14, $15, \
          $16, $17 FROM (SELECT EXISTS (SELECT 1 FROM json_each($18) named \
-         WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE id = named.value)) AS deleted) \
-         WHERE true ON CONFLICT (id) DO NOTHING",
-    )
+         WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE id = named.value)) OR ",
+        deletion::names_deleted_session!(),
+        " AS deleted) WHERE true ON CONFLICT (id) DO NOTHING",
+    ))
     .bind(invocation.id.as_str())
     .bind(id_str(invocation.session_id.as_ref()))
     .bind(&invocation.tool_name)

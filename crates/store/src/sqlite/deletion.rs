@@ -5,8 +5,10 @@
 //! something in it: a search that found it, or a failed call of one of its graphs. The answers of a
 //! chain show what its reasoning steps returned as a text, in which the session is named.
 //!
-//! A record that is written after the deletion, because its call was still running, is written
-//! without texts.
+//! A record that is written after the deletion, because its call was still running or the record
+//! waited to be written with others, is written without texts. For that the write connection keeps
+//! the ids of the sessions that it deleted last; other processes recognize only the records of
+//! reasoning tools, which name their sessions in known fields.
 
 use deliberate_core::{Invocation, RunId, SessionId};
 use serde_json::Value;
@@ -54,6 +56,23 @@ macro_rules! session_ids {
     };
 }
 
+/// Creates the table of the sessions that this connection deleted last. It exists only in this
+/// connection and is undone with its transactions.
+pub(super) const CREATE_DELETED_SESSIONS: &str =
+    "CREATE TEMP TABLE deleted_sessions (id TEXT NOT NULL)";
+
+/// Whether the record of a call, with the parameters of its insertion, belongs to a session that
+/// was deleted before, by the rules of its deletion.
+macro_rules! names_deleted_session {
+    () => {
+        "EXISTS (SELECT 1 FROM temp.deleted_sessions gone \
+         WHERE (gone.id = $2 OR $3 = 'prompt_engine' \
+         AND (instr($4, gone.id) > 0 OR instr($5, gone.id) > 0)) \
+         AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = gone.id))"
+    };
+}
+pub(super) use names_deleted_session;
+
 /// Deletes the session, its suspended calls, and what the invocation log holds of its contents.
 /// Thoughts of other sessions that built on it become roots of their lines.
 pub(super) fn delete_session(id: &SessionId) -> SqlStatement<'_> {
@@ -78,6 +97,9 @@ pub(super) fn delete_session(id: &SessionId) -> SqlStatement<'_> {
         "); ",
         session_ids!(),
         "DELETE FROM suspensions WHERE id IN (SELECT id FROM calls); \
+         INSERT INTO temp.deleted_sessions (id) SELECT id FROM sessions WHERE id = $1; \
+         DELETE FROM temp.deleted_sessions \
+         WHERE rowid <= (SELECT max(rowid) FROM temp.deleted_sessions) - 256; \
          DELETE FROM sessions WHERE id = $1"
     ))
     .bind(id.as_str())

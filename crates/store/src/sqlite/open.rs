@@ -12,6 +12,7 @@ use sqlx::{
 
 use super::{
     SqliteDurability, SqliteOptions,
+    deletion::CREATE_DELETED_SESSIONS,
     migrations::{check_current, migrate},
 };
 use crate::StoreError;
@@ -46,6 +47,10 @@ pub(super) async fn open(
         .await
         .map_err(|error| explain_connect(path, &error))?;
     migrate(path, &mut writer).await?;
+    sqlx::query(CREATE_DELETED_SESSIONS)
+        .execute(&mut writer)
+        .await
+        .map_err(|error| problem(&error))?;
     Ok((read_connections(options, connect), writer))
 }
 

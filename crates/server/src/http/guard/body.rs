@@ -13,6 +13,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::HttpRejection;
 
+/// The memory that is counted for each value of a body, beside the bytes of the body: `[1,1]` takes
+/// many times its size once it is parsed. A parsed value takes twice as much, but texts contain
+/// separators too, and large texts must not count as structures.
+const VALUE_BYTES: usize = 32;
+
 /// Reads request bodies within limits.
 #[derive(Debug, Clone)]
 pub(super) struct BodyReader {
@@ -20,6 +25,9 @@ pub(super) struct BodyReader {
     time: Duration,
     /// The memory for all bodies together, one permit per byte.
     memory: Arc<Semaphore>,
+    /// The most that is counted for the values of one body. It leaves room for other requests, so
+    /// that a body with very many values need not wait until it is alone.
+    heaviest: usize,
 }
 
 /// A body that was read. It counts against the shared memory until it is dropped.
@@ -30,11 +38,13 @@ pub(super) struct BufferedBody {
 
 impl BodyReader {
     pub(super) fn new(limit: usize, time: Duration, memory: usize) -> Self {
+        let memory = memory.min(Semaphore::MAX_PERMITS);
         Self {
             // A semaphore grants at most 32 bits of permits at once.
             limit: limit.min(u32::MAX as usize),
             time,
-            memory: Arc::new(Semaphore::new(memory.min(Semaphore::MAX_PERMITS))),
+            memory: Arc::new(Semaphore::new(memory)),
+            heaviest: (memory / 2).min(u32::MAX as usize),
         }
     }
 
@@ -65,7 +75,7 @@ impl BodyReader {
         let mut first = Bytes::new();
         let mut whole = BytesMut::new();
         let mut memory: Option<OwnedSemaphorePermit> = None;
-        let mut length = 0;
+        let (mut length, mut separators) = (0, 0);
         while let Some(frame) = body.frame().await {
             let Ok(frame) = frame else {
                 return Err(broken_body());
@@ -77,11 +87,8 @@ impl BodyReader {
             if length > self.limit {
                 return Err(too_large());
             }
-            let share = self.reserve_memory(bytes.len())?;
-            match &mut memory {
-                Some(held) => held.merge(share),
-                None => memory = Some(share),
-            }
+            separators += count_separators(&bytes);
+            self.reserve_memory(&mut memory, bytes.len())?;
             // Most bodies arrive in one chunk, which need not be copied.
             if first.is_empty() && whole.is_empty() {
                 first = bytes;
@@ -90,6 +97,8 @@ impl BodyReader {
                 whole.extend_from_slice(&bytes);
             }
         }
+        // Only now, because a slow sender would hold it without needing it.
+        self.reserve_memory(&mut memory, self.weight(length, separators) - length)?;
         let bytes = if whole.is_empty() {
             first
         } else {
@@ -98,13 +107,38 @@ impl BodyReader {
         Ok(BufferedBody { bytes, memory })
     }
 
-    fn reserve_memory(&self, bytes: usize) -> Result<OwnedSemaphorePermit, HttpRejection> {
+    /// The memory that counts for a body with its values.
+    fn weight(&self, length: usize, separators: usize) -> usize {
+        length
+            .saturating_add(separators.saturating_mul(VALUE_BYTES))
+            .min(self.heaviest)
+            .max(length)
+    }
+
+    /// Reserves more memory for a body.
+    fn reserve_memory(
+        &self,
+        held: &mut Option<OwnedSemaphorePermit>,
+        bytes: usize,
+    ) -> Result<(), HttpRejection> {
         let count = u32::try_from(bytes).map_err(|_| too_large())?;
-        self.memory
+        let more = self
+            .memory
             .clone()
             .try_acquire_many_owned(count)
-            .map_err(|_| memory_exhausted())
+            .map_err(|_| memory_exhausted())?;
+        match held {
+            Some(held) => held.merge(more),
+            None => *held = Some(more),
+        }
+        Ok(())
     }
+}
+
+/// Counts the bytes before which or after which JSON has another value.
+fn count_separators(bytes: &[u8]) -> usize {
+    let is_separator = |byte: &&u8| matches!(byte, b',' | b':' | b'[' | b'{');
+    bytes.iter().filter(is_separator).count()
 }
 
 /// Requires a JSON content type. A web page can send forms and plain text across origins without a

@@ -54,7 +54,7 @@ pub struct GuardOptions {
     pub body_bytes: usize,
     /// How long a body may take to arrive.
     pub body_time: Duration,
-    /// The memory for the bodies of all running requests together.
+    /// The memory for the bodies of all running requests together, with that of their values.
     pub memory_bytes: usize,
     /// The limits of each client.
     pub limits: LimitOptions,
@@ -293,7 +293,8 @@ async fn guard_middleware(
         }) => {
             let body::BufferedBody { bytes, memory } = read;
             let uri = parts.uri.clone();
-            let lease = if opens_stream(&parts) {
+            let opens_stream = opens_stream(&parts);
+            let lease = if opens_stream {
                 AccessLease::new(&guard, &parts.headers)
             } else {
                 None
@@ -303,9 +304,11 @@ async fn guard_middleware(
             }
             let request = Request::from_parts(parts, Body::from(bytes));
             let response = run_catching_panics(next, request, uri.path()).await;
-            drop(memory);
+            // A call may run on while its response is streamed. A stream that only waits for events
+            // needs nothing of its request any more.
+            let memory = memory.filter(|_| !opens_stream);
             // A request counts as running until its response was written.
-            let response = response.map(|body| body_guard::with_guard(body, place));
+            let response = response.map(|body| body_guard::with_guard(body, (memory, place)));
             match lease.filter(|_| is_event_stream(&response)) {
                 Some(lease) => response.map(|body| lease.limit_body(body)),
                 None => response,

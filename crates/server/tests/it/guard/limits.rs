@@ -227,7 +227,68 @@ async fn bodies_together_hold_no_more_than_their_share() {
     assert_eq!(server.post("/mcp", &[], "{}").await.status, 200);
     server.release.add_permits(1);
     assert_eq!(slow.read_response().await.unwrap().status, 200);
+    wait_until_idle(&server).await;
     assert_eq!(server.post("/mcp", &[], &"1".repeat(600)).await.status, 200);
+}
+
+/// Sends a body sixteen times at once, whose bytes alone fit in the memory. Returns how many are
+/// admitted; the others are refused.
+async fn count_admitted(server: &GuardTestServer, body: &str) -> usize {
+    let host = format!("Host: {}", server.address);
+    let length = format!("Content-Length: {}", body.len());
+    let lines = [
+        host.as_str(),
+        length.as_str(),
+        "Content-Type: application/json",
+    ];
+    let mut admitted = Vec::new();
+    for _ in 0..16 {
+        let mut line = server.connect().await;
+        line.send("POST /slow HTTP/1.1", &lines, body).await;
+        tokio::select! {
+            () = server.arrived.notified() => {}
+            answer = line.read_response() => {
+                let answer = answer.unwrap();
+                assert_eq!((answer.status, answer.code().as_str()), (503, "server_busy"));
+                continue;
+            }
+        }
+        admitted.push(line);
+    }
+    server.release.add_permits(admitted.len());
+    for line in &mut admitted {
+        assert_eq!(line.read_response().await.unwrap().status, 200);
+    }
+    wait_until_idle(server).await;
+    admitted.len()
+}
+
+#[tokio::test]
+async fn bodies_of_many_values_count_with_the_memory_of_the_values() {
+    let bytes = 4096;
+    let server = start_with_body_limits(bytes, Duration::from_mins(1), 16 * bytes).await;
+    let text = "1".repeat(bytes);
+    assert_eq!(count_admitted(&server, &text).await, 16);
+    let sentence = "A sentence of ordinary length has a comma now and then, no more. ";
+    let prose = sentence.repeat(bytes / sentence.len());
+    let admitted = count_admitted(&server, &prose).await;
+    assert!((8..16).contains(&admitted), "{admitted}");
+    // Its values would need more than the whole memory.
+    let values = "1,".repeat(bytes / 2);
+    assert_eq!(count_admitted(&server, &values).await, 2);
+    // A body is admitted beside a small one, which may run for long.
+    let host = format!("Host: {}", server.address);
+    let lines = [
+        host.as_str(),
+        "Content-Type: application/json",
+        "Content-Length: 2",
+    ];
+    let mut small = server.connect().await;
+    small.send("POST /slow HTTP/1.1", &lines, "{}").await;
+    server.arrived.notified().await;
+    assert_eq!(server.post("/mcp", &[], &values).await.status, 200);
+    server.release.add_permits(1);
+    assert_eq!(small.read_response().await.unwrap().status, 200);
 }
 
 #[tokio::test]

@@ -202,6 +202,7 @@ macro_rules! store_contract {
                     records_and_calls_that_name_a_deleted_session_lose_their_texts,
                     records_of_chains_that_show_a_deleted_session_lose_their_texts,
                     a_record_of_a_call_that_outlived_its_session_has_no_texts,
+                    a_record_that_is_written_after_the_deletion_has_no_texts,
                     records_of_a_deleted_run_lose_their_texts,
                 }
                 epochs {

@@ -372,6 +372,41 @@ pub(crate) async fn a_record_of_a_call_that_outlived_its_session_has_no_texts(it
     assert_eq!(records_with_texts(store).await, ["r5", "r4", "r2"]);
 }
 
+/// Records of reads are written some time after their answers.
+pub(crate) async fn a_record_that_is_written_after_the_deletion_has_no_texts(it: Fixture) {
+    let store = &*it.store;
+    let (gone, other) = ("session-one", "session-two");
+    let sessions = [gone, other].map(|id| Change::AddSession(session(id)));
+    commit(store, sessions.to_vec()).await;
+    commit(store, vec![Change::DeleteSession(gone.into())]).await;
+    let shows = |id: &str| {
+        let step = json!({ "session_id": id, "content": "private" }).to_string();
+        Some(json!({ "said": format!("Step 1 answered {step}") }))
+    };
+    let named = |id: &str, session: &str| Invocation {
+        session_id: Some(session.into()),
+        ..record(id, "files__read", json!({}), None)
+    };
+    let records = [
+        record("r1", "prompt_engine", json!({}), shows(gone)),
+        record("r2", "prompt_engine", json!({ "command": gone }), None),
+        record("r3", "prompt_engine", json!({}), shows(other)),
+        named("r4", gone),
+        named("r5", "a session of its own"),
+    ];
+    let records = records.into_iter().map(Change::AddInvocation);
+    commit(store, records.collect()).await;
+    assert_eq!(records_with_texts(store).await, ["r5", "r3"]);
+    // A session with the same id has its own records.
+    let again = record("r6", "prompt_engine", json!({}), shows(gone));
+    let changes = vec![
+        Change::AddSession(session(gone)),
+        Change::AddInvocation(again),
+    ];
+    commit(store, changes).await;
+    assert_eq!(records_with_texts(store).await, ["r6", "r5", "r3"]);
+}
+
 pub(crate) async fn records_of_a_deleted_run_lose_their_texts(it: Fixture) {
     let store = &*it.store;
     let runs = [run("a", 1), run("a", 2)];
