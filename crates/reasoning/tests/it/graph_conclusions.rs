@@ -40,8 +40,12 @@ async fn chosen_conclusions_give_way_to_their_merge() {
     let merged = desk.call_ok("reasoning_got_aggregate", arguments).await;
     assert_eq!(merged["source_nodes"], json!(nodes[..2]));
     let merged = merged["aggregated_node_id"].clone();
-    assert_eq!(finalize(&desk, &id).await, [merged.clone()]);
-    assert_eq!(finalize(&desk, &id).await, [merged.clone()], "and again");
+    assert_eq!(finalize(&desk, &id).await, std::slice::from_ref(&merged));
+    assert_eq!(
+        finalize(&desk, &id).await,
+        std::slice::from_ref(&merged),
+        "and again"
+    );
     assert_eq!(terminal_nodes(&desk, &id).await, json!([merged]));
     // The merged nodes are used up; the one that was left over can be worked on.
     let active = [&nodes[0], &nodes[2]].map(|node| load_node(&desk, node));
@@ -60,7 +64,7 @@ async fn a_chosen_conclusion_gives_way_to_its_refinement() {
     let arguments = json!({ "graph_id": id, "node_id": nodes[0] });
     let better = desk.call_ok("reasoning_got_refine", arguments).await;
     let better = better["refined_node_id"].clone();
-    assert_eq!(finalize(&desk, &id).await, [better.clone()]);
+    assert_eq!(finalize(&desk, &id).await, std::slice::from_ref(&better));
     // It was not named either, so it gives way in its turn.
     desk.script_replies([aggregate_reply("all")]);
     let arguments = json!({ "graph_id": id, "node_ids": [better, nodes[1]] });
