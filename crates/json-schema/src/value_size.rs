@@ -32,7 +32,7 @@ fn text_size(text: &str) -> usize {
     text.len() / TEXT_PART_BYTES
 }
 
-/// Returns the sizes of a schema's own rules of which every violation holds a copy.
+/// Returns a schema's own rules of which every violation holds a copy.
 pub(crate) fn copied_rules(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     COPIED_RULES
         .iter()
