@@ -5,6 +5,7 @@ mod coerce;
 mod error;
 mod fields_block;
 mod free_text;
+mod free_text_reply;
 mod json_repair;
 mod providers;
 mod request;
@@ -22,7 +23,7 @@ mod local_discovery;
 mod vendors;
 
 pub use error::ModelError;
-pub use free_text::is_blank;
+pub use free_text_reply::is_blank;
 pub use providers::{
     ClientDriven, Sampling, SamplingError, SamplingPeer, SamplingReply, SamplingRequest,
     system_with_schema,

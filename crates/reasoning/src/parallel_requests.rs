@@ -1,6 +1,6 @@
 //! Several independent requests for one step: an approach, a perspective or a continuation each.
 
-use deliberate_llm::{ModelError, ModelRequest};
+use deliberate_llm::{ModelError, ModelRequest, PlainText};
 use deliberate_toolkit::{ModelAnswer, ToolContext, ToolError};
 use serde::{Deserialize, Deserializer, de, de::DeserializeOwned};
 use serde_json::Value;
@@ -9,6 +9,8 @@ use serde_json::Value;
 pub(crate) struct ParallelAnswers<T> {
     /// The answers that arrived, in the order of the requests.
     pub(crate) answers: Vec<T>,
+    /// The index of the request that each of them answers.
+    pub(crate) indexes: Vec<usize>,
     /// How many requests failed, and why; `None` if all were answered.
     pub(crate) note: Option<String>,
 }
@@ -21,8 +23,15 @@ pub(crate) enum AllOrEach<W, T> {
     Each(ParallelAnswers<T>),
 }
 
+/// An item of which the text alone can be used: a model may leave the fields out, and the client's own
+/// model is not asked for them in a round of their own.
+pub(crate) trait FreeTextItem: DeserializeOwned {
+    /// Builds the item from its text.
+    fn from_plain_text(text: String) -> Self;
+}
+
 /// Sends all requests at once. Fails if fewer than `least` are answered.
-pub(crate) async fn ask_parallel<T: DeserializeOwned>(
+pub(crate) async fn ask_parallel<T: FreeTextItem>(
     asks: Vec<ModelRequest>,
     least: usize,
     call: &ToolContext,
@@ -30,21 +39,27 @@ pub(crate) async fn ask_parallel<T: DeserializeOwned>(
     ask_parallel_with(asks, least, |_| (), call).await
 }
 
-async fn ask_parallel_with<T: DeserializeOwned>(
+async fn ask_parallel_with<T: FreeTextItem>(
     asks: Vec<ModelRequest>,
     least: usize,
     on_item: impl Fn(&T),
     call: &ToolContext,
 ) -> Result<ParallelAnswers<T>, ToolError> {
     let on_answer = |answer: &ItemOrList<T>| answer.single().into_iter().for_each(&on_item);
-    let outcomes = call.ask_all_with(asks, on_answer).await?;
+    let outcomes = call
+        .ask_all_with(
+            with_plain_text(asks),
+            Some(ItemOrList::from_plain_text),
+            on_answer,
+        )
+        .await?;
     collect_answers(outcomes.into_iter().map(value_of), least)
 }
 
 /// Like `ask_parallel`, but a pipe of the original server answers everything in its first reply, and
 /// each further request would only cost. So where prompts are stored at the provider, the first
 /// request is sent alone, and the others if its reply is not a `W`.
-pub(crate) async fn ask_all_or_each<W: DeserializeOwned, T: DeserializeOwned>(
+pub(crate) async fn ask_all_or_each<W: DeserializeOwned, T: FreeTextItem>(
     asks: Vec<ModelRequest>,
     least: usize,
     call: &ToolContext,
@@ -54,7 +69,7 @@ pub(crate) async fn ask_all_or_each<W: DeserializeOwned, T: DeserializeOwned>(
 
 /// Like `ask_all_or_each`, and calls `on_item` with each item as soon as it arrives, unless one reply
 /// holds several.
-pub(crate) async fn ask_all_or_each_with<W: DeserializeOwned, T: DeserializeOwned>(
+pub(crate) async fn ask_all_or_each_with<W: DeserializeOwned, T: FreeTextItem>(
     mut asks: Vec<ModelRequest>,
     least: usize,
     on_item: impl Fn(&T),
@@ -79,9 +94,18 @@ pub(crate) async fn ask_all_or_each_with<W: DeserializeOwned, T: DeserializeOwne
             Err(error) => return Err(error),
         }
     }
-    let others = call.ask_all_with(others, on_answer).await?;
+    let others = call.ask_all_with(others, None, on_answer).await?;
     outcomes.extend(others.into_iter().map(value_of));
     Ok(AllOrEach::Each(collect_answers(outcomes, least)?))
+}
+
+/// Accepts a text without fields as the answer to these requests.
+fn with_plain_text(asks: Vec<ModelRequest>) -> Vec<ModelRequest> {
+    let accepted = asks.into_iter().map(|ask| ModelRequest {
+        plain_text: PlainText::IsTheAnswer,
+        ..ask
+    });
+    accepted.collect()
 }
 
 fn is_unusable_reply(error: &ToolError) -> bool {
@@ -99,11 +123,15 @@ fn collect_answers<T>(
 ) -> Result<ParallelAnswers<T>, ToolError> {
     let mut count = 0;
     let mut answers = Vec::new();
+    let mut indexes = Vec::new();
     let mut failures = Vec::new();
     for (index, outcome) in outcomes.into_iter().enumerate() {
         count += 1;
         match outcome {
-            Ok(value) => answers.extend(value.take(index)),
+            Ok(value) => {
+                answers.extend(value.take(index));
+                indexes.resize(answers.len(), index);
+            }
             Err(error) => failures.push(error),
         }
     }
@@ -118,7 +146,11 @@ fn collect_answers<T>(
             error.code()
         )
     });
-    Ok(ParallelAnswers { answers, note })
+    Ok(ParallelAnswers {
+        answers,
+        indexes,
+        note,
+    })
 }
 
 /// A reply with all items, or with the one that was asked for.
@@ -143,6 +175,12 @@ const LISTS: [&str; 3] = ["approaches", "perspectives", "continuations"];
 
 /// The item that was asked for, or a list of all items in each answer.
 struct ItemOrList<T>(Vec<T>);
+
+impl<T: FreeTextItem> ItemOrList<T> {
+    fn from_plain_text(text: String) -> Self {
+        Self(vec![T::from_plain_text(text)])
+    }
+}
 
 impl<T> ItemOrList<T> {
     /// The item, if there is only one.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     model_fields::{StepFields, is_blank, lenient_vec, non_blank, normalized, optional_text},
+    parallel_requests::FreeTextItem,
     text_items::{TextItem, TextItems},
 };
 
@@ -93,6 +94,18 @@ pub(super) struct PerspectiveReply {
     #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     pub(super) viability_percent: Option<Percent>,
+}
+
+impl FreeTextItem for PerspectiveReply {
+    fn from_plain_text(content: String) -> Self {
+        Self {
+            content: content.trim().to_owned(),
+            viewpoint: None,
+            assumption_challenged: None,
+            novelty_percent: None,
+            viability_percent: None,
+        }
+    }
 }
 
 impl PerspectiveReply {

@@ -19,11 +19,13 @@ use serde_json::json;
 
 use super::{
     data::{
-        GraphData, is_named_conclusion, is_question, is_root, node_answer, rating::compare_rating,
-        topology::Topology,
+        GraphData, is_named_conclusion, is_question, is_root, node_answer, node_weakest_point,
+        rating::compare_rating, topology::Topology,
     },
-    deactivate_node, new_edge, new_node,
-    prompt_context::{MergedSources, earlier_sources_budget, share_budget},
+    deactivate_node,
+    merge_results::{OUTVOTED_BY, OutvotingResult, outvoted_by, result_list, settled_conflict},
+    new_edge, new_node,
+    prompt_context::{MergedSources, earlier_sources_budget, share_budget, shorten_seen},
     resolve_problem,
 };
 use crate::{
@@ -89,11 +91,11 @@ struct AggregateReply {
     )]
     #[schemars(skip)]
     approach: Option<String>,
-    /// A disagreement and how it was settled, in a sentence
-    #[serde(default, deserialize_with = "non_blank_list")]
-    conflicts_resolved: Vec<String>,
     #[serde(flatten)]
     fields: StepFields,
+    #[serde(default, deserialize_with = "non_blank_list")]
+    #[schemars(skip)]
+    conflicts_resolved: Vec<String>,
 }
 
 impl AggregateReply {
@@ -112,6 +114,7 @@ impl AggregateReply {
 #[derive(Serialize)]
 struct AggregatePromptContext<'a> {
     problem: Option<&'a str>,
+    is_digest: bool,
     nodes: Vec<AggregatePromptNode<'a>>,
     /// The results that the nodes reach, with the numbers of the nodes.
     results: Vec<String>,
@@ -123,6 +126,7 @@ struct AggregatePromptNode<'a> {
     score: Option<String>,
     content: String,
     answer: Option<&'a str>,
+    weakest_point: Option<&'a str>,
     /// What was merged into the node earlier.
     #[serde(flatten)]
     earlier: MergedSources,
@@ -170,7 +174,9 @@ impl Tool for GotAggregate {
         let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?
             .or(root.map(|root| root.content.as_str()));
         call.progress(0.0, Some(1.0), "merging");
-        let ask = aggregate_request(problem, &sources, &whole, call)?;
+        let is_reply = call.has_reply();
+        let is_digest = call.model_has_seen_session(&whole.graph.session_id).await;
+        let ask = aggregate_request(problem, &sources, is_digest, &whole, call)?;
         let insight = call.ask(ask, Some(AggregateReply::from_plain_text));
         let insight = insight.await?.value;
         let stated = insight.fields.confidence();
@@ -181,14 +187,29 @@ impl Tool for GotAggregate {
                 share_of_same_answers(answer, sources.iter().filter_map(node_answer))
             })
             .unwrap_or(stated);
+        // What a caller merges itself is its own decision.
+        let outvoting = answer.as_deref().filter(|_| !is_reply);
+        let outvoting = outvoting.and_then(|answer| OutvotingResult::find(answer, &sources));
+        let conflict = answer
+            .as_deref()
+            .and_then(|it| settled_conflict(it, &sources));
+        let mut conflicts_resolved = insight.conflicts_resolved;
+        if conflicts_resolved.is_empty() {
+            conflicts_resolved.extend(conflict);
+        }
+        let weakest_point = match &outvoting {
+            Some(other) => Some(other.objection.clone()),
+            None => insight.fields.weakest_point,
+        };
         let kind = NodeKind::Aggregation;
         let mut node = new_node(&whole.graph, kind, depth, insight.thought, call);
         node.metadata = metadata_object([
             ("confidence", json!(confidence)),
             ("answer", json!(answer)),
-            ("weakest_point", json!(insight.fields.weakest_point)),
+            ("weakest_point", json!(weakest_point)),
+            (OUTVOTED_BY, outvoted_by(outvoting.as_ref())),
             ("approach", json!(insight.approach)),
-            ("conflicts_resolved", json!(insight.conflicts_resolved)),
+            ("conflicts_resolved", json!(conflicts_resolved)),
         ]);
         let mut shape = Topology::from_edges(&whole.edges);
         let mut edges = contradiction_edges(&sources, &whole, &mut shape, call);
@@ -206,10 +227,10 @@ impl Tool for GotAggregate {
             content: node.content.clone(),
             answer,
             confidence,
-            weakest_point: insight.fields.weakest_point,
+            weakest_point,
             source_nodes: sources.iter().map(|source| source.id.clone()).collect(),
             synthesis_approach: insight.approach,
-            conflicts_resolved: insight.conflicts_resolved,
+            conflicts_resolved,
         };
         Ok(ToolOutput {
             output,
@@ -274,37 +295,33 @@ fn best_node_ids(data: &GraphData, most: usize) -> Vec<NodeId> {
 fn aggregate_request(
     problem: Option<&str>,
     sources: &[GraphNode],
+    is_digest: bool,
     data: &GraphData,
     call: &ToolContext,
 ) -> Result<ModelRequest, ToolError> {
     let texts = share_budget(sources, call.context_tokens());
-    let earlier: Vec<Vec<&GraphNode>> = sources
-        .iter()
-        .map(|source| data.merged_sources(&source.id))
-        .collect();
+    let earlier = |source: &GraphNode| {
+        let mut earlier = data.merged_sources(&source.id);
+        earlier.retain(|_| !is_digest);
+        earlier
+    };
+    let earlier: Vec<Vec<&GraphNode>> = sources.iter().map(earlier).collect();
     let merged_count = earlier.iter().filter(|nodes| !nodes.is_empty()).count();
     let share = earlier_sources_budget(call.context_tokens()) / merged_count.max(1);
     let nodes = sources.iter().zip(texts).zip(earlier).zip(1..);
     let nodes = nodes.map(|(((node, content), earlier), number)| AggregatePromptNode {
         number,
         score: node.score.map(|score| format!("{:.2}", score.get())),
-        content,
+        content: shorten_seen(&content, is_digest),
         answer: node_answer(node),
+        weakest_point: node_weakest_point(node),
         earlier: MergedSources::new(&earlier, share),
     });
-    let groups = group_answers(sources.iter().map(node_answer));
-    let results = groups.iter().map(|group| {
-        let numbers: Vec<String> = group
-            .members
-            .iter()
-            .map(|it| (it + 1).to_string())
-            .collect();
-        format!("{} (node {})", group.answer, numbers.join(", "))
-    });
     let context = AggregatePromptContext {
-        problem,
+        problem: problem.filter(|_| !is_digest),
+        is_digest,
         nodes: nodes.collect(),
-        results: results.collect(),
+        results: result_list(sources),
     };
     let ask = ASK.render(context, call)?;
     Ok(ModelRequest {

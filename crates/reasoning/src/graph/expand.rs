@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     caller_continuations::read_continuations,
-    data::shorten_pruned,
+    data::{is_question, shorten_pruned},
     new_edge, new_node,
     prompt_context::{GraphNodeContext, NodeSurroundings, SiblingTexts},
     scoring::ScoreJudgment,
@@ -22,7 +22,7 @@ use crate::{
     model_fields::{
         ReadableItems, StepFields, lenient_option, non_blank, normalized, optional_text,
     },
-    parallel_requests::{AllOrEach, ask_all_or_each},
+    parallel_requests::{AllOrEach, FreeTextItem, ask_all_or_each},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
 };
@@ -55,18 +55,30 @@ pub(super) struct ContinuationReply {
     #[schemars(skip)]
     #[serde(alias = "content", deserialize_with = "non_blank")]
     thought: String,
-    /// What it is
-    #[serde(default, deserialize_with = "lenient_option")]
-    #[schemars(with = "ContinuationKind")]
-    kind: Option<ContinuationKind>,
     #[serde(flatten)]
     fields: StepFields,
+    /// What it is, if the caller that brings it says so.
+    #[serde(default, deserialize_with = "lenient_option")]
+    #[schemars(skip)]
+    kind: Option<ContinuationKind>,
     #[serde(default, deserialize_with = "optional_text")]
     #[schemars(skip)]
     rationale: Option<String>,
     /// The four measures, if the caller that brings the continuation also scores it.
     #[serde(skip)]
     judgment: Option<ScoreJudgment>,
+}
+
+impl FreeTextItem for ContinuationReply {
+    fn from_plain_text(thought: String) -> Self {
+        Self {
+            thought: thought.trim().to_owned(),
+            fields: StepFields::default(),
+            kind: None,
+            rationale: None,
+            judgment: None,
+        }
+    }
 }
 
 /// Continuations that the caller brings: a list, or one.
@@ -121,9 +133,9 @@ impl From<ContinuationKind> for NodeKind {
 
 /// The angles from which a node is continued. Each request of a call takes another one, and a node
 /// that is continued again takes the next ones, so that similar models still give different
-/// answers.
+/// answers. The first is free.
 const ANGLES: [&str; 10] = [
-    "take the most direct way to a result.",
+    "",
     "take another way than the obvious one, and check the result by it.",
     "divide it into parts, settle each, and put them together.",
     "name a concrete example, figure or test that decides it, and carry it out.",
@@ -147,6 +159,8 @@ struct ExpandPromptContext<'a> {
     given_up: &'a [String],
     given_up_left_out: usize,
     angle: &'a str,
+    /// Whether the node states the problem itself, rather than a thought on it.
+    is_problem: bool,
     #[serde(flatten)]
     found: &'a EvidenceInPrompt,
 }
@@ -235,6 +249,7 @@ fn continuation_requests(
     call: &ToolContext,
 ) -> Result<Vec<ModelRequest>, ToolError> {
     let budget = call.context_tokens();
+    let is_problem = is_question(source.node) && around.problem.is_none();
     let around = GraphNodeContext::for_node(around, source.node, budget);
     let (given_up, others): (Vec<&GraphNode>, Vec<&GraphNode>) = source
         .children
@@ -247,8 +262,12 @@ fn continuation_requests(
     } else {
         budget / 2
     };
-    let others = SiblingTexts::new(&others, share);
-    let given_up = SiblingTexts::new(&given_up, share);
+    let (others, given_up) = if around.is_digest() {
+        Default::default()
+    } else {
+        let given_up = SiblingTexts::new(&given_up, share);
+        (SiblingTexts::new(&others, share), given_up)
+    };
     let first = call.memoize("first_angle", source.children.len() % ANGLES.len());
     let angles = ANGLES.iter().cycle().skip(first);
     angles
@@ -261,6 +280,7 @@ fn continuation_requests(
                 given_up: &given_up.texts,
                 given_up_left_out: given_up.left_out,
                 angle,
+                is_problem,
                 found,
             };
             Ok(ModelRequest {

@@ -18,6 +18,7 @@ use super::{
         is_question, is_structural, node_answer, node_weakest_point,
         rating::{compare_rating, rating},
     },
+    merge_results::outvoting_node,
     update_node,
 };
 
@@ -46,9 +47,9 @@ pub(crate) struct Output {
     terminal_count: usize,
     /// The terminal nodes, as named, else best first
     conclusions: Vec<Conclusion>,
-    /// What to do first; omitted if there is a conclusion
+    /// What to do first, or why a merge is not the conclusion; omitted if neither
     #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'static str>,
+    note: Option<String>,
 }
 
 // A terminal node.
@@ -91,23 +92,23 @@ impl Tool for GotFinalize {
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let whole = GraphData::load(&input.graph_id, call).await?;
         let named = input.terminal_node_ids.unwrap_or_default();
-        let (terminal, changes) = if named.is_empty() {
+        let (terminal, changes, note) = if named.is_empty() {
             let chosen = select_conclusions(&whole);
             let changes = choice_changes(&chosen, &whole, call);
-            (chosen, changes)
+            let note = choice_note(&chosen, &whole, call).await?;
+            (chosen, changes, note)
         } else {
             let nodes = load_named_nodes(&named, &whole, call).await?;
             let changes = naming_changes(&nodes, call);
-            (nodes, changes)
+            (nodes, changes, None)
         };
-        let nothing = "There is no node to conclude with yet; continue the root first.";
         Ok(ToolOutput {
             session: Some(whole.graph.session_id.clone()),
             output: Output {
                 graph_id: whole.graph.id,
                 session_id: whole.graph.session_id,
                 terminal_count: terminal.len(),
-                note: terminal.is_empty().then_some(nothing),
+                note,
                 conclusions: terminal.into_iter().map(Conclusion::from).collect(),
             },
             changes,
@@ -181,6 +182,35 @@ fn choice_changes(chosen: &[GraphNode], data: &GraphData, call: &ToolContext) ->
     marked.chain(released).collect()
 }
 
+/// Says that there is nothing to conclude with, or which merges gave way to what their sources agree on.
+async fn choice_note(
+    chosen: &[GraphNode],
+    data: &GraphData,
+    call: &ToolContext,
+) -> Result<Option<String>, ToolError> {
+    if chosen.is_empty() {
+        let nothing = "There is no node to conclude with yet; continue the root first.";
+        return Ok(Some(nothing.to_owned()));
+    }
+    let is_chosen = |node: &GraphNode| chosen.iter().any(|it| it.id == node.id);
+    let outvoted: Vec<&GraphNode> = data
+        .usable_nodes()
+        .filter(|merge| !is_chosen(merge) && outvoting_node(merge, data).is_some_and(is_chosen))
+        .collect();
+    let ids: Vec<String> = outvoted.iter().map(|node| node.id.to_string()).collect();
+    let short_ids = call.store().short_ids(&ids).await?;
+    let notes = outvoted.iter().zip(&ids).filter_map(|(merge, id)| {
+        Some(format!(
+            "The merge {} says otherwise ({}), but {}; name it in terminal_node_ids to conclude with it.",
+            short_ids.get(id).unwrap_or(id),
+            node_answer(merge)?,
+            node_weakest_point(merge)?,
+        ))
+    });
+    let notes = notes.collect::<Vec<String>>().join(" ");
+    Ok((!notes.is_empty()).then_some(notes))
+}
+
 fn conclusion_update(notes: Option<Value>) -> NodeUpdate {
     NodeUpdate {
         is_terminal: Some(true),
@@ -228,6 +258,11 @@ fn best_nodes(data: &GraphData) -> Vec<&GraphNode> {
     }
     best.sort_by(|one, other| compare_rating(one, other));
     best.truncate(MAX_CONCLUSIONS);
+    for node in &mut best {
+        *node = outvoting_node(node, data).unwrap_or(node);
+    }
+    let mut seen = HashSet::new();
+    best.retain(|node| seen.insert(&node.id));
     best
 }
 

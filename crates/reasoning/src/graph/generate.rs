@@ -101,6 +101,7 @@ impl Tool for GotGenerate {
         let asked = call.memoize("k", wanted);
         let problem = resolve_problem(input.problem.as_deref(), &before.graph, call)?;
         let around = NodeSurroundings::new(&before, &node, problem);
+        let around = around.for_model(&before.graph, call).await;
         let tools = input.tools.as_deref();
         let (thoughts, found) =
             request_continuations(&expand_from(&before, &node), &around, asked, tools, call)

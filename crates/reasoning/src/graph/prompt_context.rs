@@ -1,7 +1,10 @@
 //! The part of a graph that a prompt shows: the problem and the node, which are always whole, and the
 //! nodes around it, each list with its share of the call's budget, so that none displaces the others.
 
-use deliberate_core::{GraphNode, approximate_tokens, equal_shares, fit_items, shorten_tokens};
+use deliberate_core::{
+    Graph, GraphNode, approximate_tokens, equal_shares, fit_items, shorten_tokens,
+};
+use deliberate_toolkit::ToolContext;
 use serde::{Deserialize, Serialize};
 
 use super::data::{GraphData, node_answer, node_weakest_point};
@@ -20,6 +23,9 @@ const MIN_SOURCE_TOKENS: usize = 80;
 
 /// The longest result of a node that is shown beside its text, which usually states it too.
 const ANSWER_TOKENS: usize = 80;
+
+/// How much is shown of a node that the model has seen.
+const SEEN_TEXT_TOKENS: usize = 40;
 
 /// The approximate tokens of the tags around a text.
 const TAG_TOKENS: usize = 8;
@@ -40,6 +46,8 @@ pub(super) struct GraphNodeContext {
     answer: Option<String>,
     /// What was found to be most likely wrong with the node.
     weakest_point: Option<String>,
+    /// Whether the model has seen the graph, so that of the node only the beginning is shown.
+    is_digest: bool,
 }
 
 /// The nodes around a node.
@@ -49,6 +57,8 @@ pub(super) struct NodeSurroundings<'a> {
     pub(super) ancestors: Vec<&'a GraphNode>,
     pub(super) sources: Vec<&'a GraphNode>,
     pub(super) weakest_point: Option<String>,
+    /// Whether the model that replies has seen all of it.
+    pub(super) is_digest: bool,
 }
 
 impl<'a> NodeSurroundings<'a> {
@@ -63,6 +73,19 @@ impl<'a> NodeSurroundings<'a> {
             },
             sources,
             weakest_point: node_weakest_point(node).map(str::to_owned),
+            is_digest: false,
+        }
+    }
+
+    /// Leaves out what the model that replies has seen in this conversation.
+    pub(super) async fn for_model(self, graph: &Graph, call: &ToolContext) -> Self {
+        if !call.model_has_seen_session(&graph.session_id).await {
+            return self;
+        }
+        Self {
+            weakest_point: self.weakest_point,
+            is_digest: true,
+            ..Self::default()
         }
     }
 }
@@ -71,6 +94,10 @@ impl GraphNodeContext {
     /// The context of a stored node.
     pub(super) fn for_node(around: &NodeSurroundings<'_>, node: &GraphNode, budget: usize) -> Self {
         Self::new(around, (&node.content, node_answer(node)), budget)
+    }
+
+    pub(super) fn is_digest(&self) -> bool {
+        self.is_digest
     }
 
     /// The context of a text and its result, which need not be stored.
@@ -85,10 +112,20 @@ impl GraphNodeContext {
             line_left_out: around.ancestors.len() - line.len(),
             line,
             sources: MergedSources::new(&around.sources, budget / LIST_SHARE),
-            content: content.to_owned(),
+            content: shorten_seen(content, around.is_digest),
             answer: answer.map(str::to_owned),
             weakest_point: around.weakest_point.clone(),
+            is_digest: around.is_digest,
         }
+    }
+}
+
+/// The text of a node; of one that the model has seen, as much as tells it from the others.
+pub(super) fn shorten_seen(content: &str, is_digest: bool) -> String {
+    if is_digest {
+        shorten_tokens(content, SEEN_TEXT_TOKENS)
+    } else {
+        content.to_owned()
     }
 }
 

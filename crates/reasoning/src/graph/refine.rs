@@ -155,6 +155,7 @@ impl Tool for GotRefine {
         whole.config.remaining_nodes(whole.usable_nodes().count())?;
         let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?;
         let surroundings = NodeSurroundings::new(&whole, &node, problem);
+        let surroundings = surroundings.for_model(&whole.graph, call).await;
         let budget = call.context_tokens();
         let around = GraphNodeContext::for_node(&surroundings, &node, budget);
         // Memoized, so that a replayed call makes the same requests even if another call scored the

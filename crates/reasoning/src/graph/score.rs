@@ -153,6 +153,7 @@ async fn score_one(
     call: &ToolContext,
 ) -> Result<ScoreJudgment, ToolError> {
     let around = NodeSurroundings::new(data, node, problem);
+    let around = around.for_model(&data.graph, call).await;
     let around = GraphNodeContext::for_node(&around, node, call.context_tokens());
     call.progress(0.0, Some(1.0), "judging");
     let ask = score_request(&around, "got_score", call)?;

@@ -8,14 +8,14 @@ mod steps;
 use std::cmp::Ordering;
 
 use deliberate_core::{
-    BranchId, BranchState, Checkpoint, CheckpointId, Graph, GraphNode, NodeKind, Score, Session,
+    BranchId, BranchState, Checkpoint, CheckpointId, Graph, GraphNode, NodeKind, Session,
     SessionId, Thought, ThoughtId, fit_items,
 };
 use deliberate_store::{EpochFilter, Pagination, StoreError};
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde::{Deserialize, Serialize};
 
-use crate::graph::{NodeText, node_answer};
+use crate::graph::{NodeText, node_answer, rating};
 use current_line::line_history;
 pub(crate) use current_line::{latest_thought, latest_unabandoned_thought};
 use steps::{ALWAYS_SHOWN, HistoryStep, STEPS_TO_READ, select_steps};
@@ -176,8 +176,7 @@ pub(crate) async fn best_node(
     Ok(best.cloned())
 }
 
-/// The latest graph of a session, if it has one, with its usable nodes: the root, then the best nodes,
-/// then the open ones, newest first.
+/// The latest graph of a session, if it has one, with its usable nodes, the most relevant first.
 pub(crate) async fn latest_graph(
     session: &Session,
     call: &ToolContext,
@@ -211,15 +210,16 @@ pub(crate) async fn graph_at(
     Ok(found)
 }
 
-/// Removes pruned nodes and sorts the others, which are oldest first: the root, then the best nodes,
-/// then the open ones, newest first.
+/// Removes pruned nodes and sorts the others, which are oldest first: the root, the conclusions, the
+/// open nodes, then those that were continued, merged or refined; each best first, then newest first.
 fn rank_usable_nodes(nodes: &mut Vec<GraphNode>) {
     nodes.retain(|node| !node.pruned);
     nodes.reverse();
     nodes.sort_by(|one, other| {
         let rank = |node: &GraphNode| {
             let root = node.node_type == NodeKind::Root;
-            (root, node.score.map_or(-1.0, Score::get), node.is_active)
+            let quality = rating(node).unwrap_or(-1.0);
+            (root, node.is_terminal, node.is_active, quality)
         };
         rank(other)
             .partial_cmp(&rank(one))

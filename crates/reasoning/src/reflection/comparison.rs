@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     history::SessionHistory,
     model_fields::{lenient_option, optional_text},
-    parallel_requests::ask_parallel,
+    parallel_requests::{FreeTextItem, ask_parallel},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
 
@@ -26,6 +26,16 @@ struct ComparisonReply {
     #[serde(default, deserialize_with = "lenient_option")]
     #[schemars(with = "BetterVersion")]
     better: Option<BetterVersion>,
+}
+
+impl FreeTextItem for ComparisonReply {
+    /// A text without a choice prefers none.
+    fn from_plain_text(reason: String) -> Self {
+        Self {
+            reason: Some(reason),
+            better: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -140,8 +140,6 @@ struct TreePromptContext<'a> {
     past: &'a SessionHistory,
     branch: bool,
     content: &'a str,
-    number: usize,
-    count: usize,
     angle: &'a str,
 }
 
@@ -158,19 +156,56 @@ static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     )
 });
 
+/// A way to a result, by which the requests for approaches differ.
+struct ApproachAngle {
+    /// The name of the branch, unless the caller gives one.
+    name: &'static str,
+    instruction: &'static str,
+}
+
 /// What each approach is to be. Requests are independent, so they need different instructions to
-/// give different approaches.
-const ANGLES: [&str; 10] = [
-    "the most natural way or option.",
-    "another way or option than the most natural one; use it to check the result.",
-    "start from what a good result must look like, and test candidates against it.",
-    "split the problem into parts, settle each part, then put them together.",
-    "name what is usually overlooked here, and take it into account.",
-    "begin with a simpler or a special case, and build up from it.",
-    "suppose that the obvious result is wrong, and look for the reason.",
-    "use the method of another field.",
-    "the most cautious way or option.",
-    "the boldest way or option.",
+/// give different approaches. The first is free, because a way that is prescribed may not be the best.
+const ANGLES: [ApproachAngle; 10] = [
+    ApproachAngle {
+        name: "the natural way",
+        instruction: "",
+    },
+    ApproachAngle {
+        name: "another way",
+        instruction: "another way or option than the most natural one; use it to check the result.",
+    },
+    ApproachAngle {
+        name: "from the goal",
+        instruction: "start from what a good result must look like, and test candidates against it.",
+    },
+    ApproachAngle {
+        name: "in parts",
+        instruction: "split the problem into parts, settle each part, then put them together.",
+    },
+    ApproachAngle {
+        name: "what is overlooked",
+        instruction: "name what is usually overlooked here, and take it into account.",
+    },
+    ApproachAngle {
+        name: "from a simpler case",
+        instruction: "begin with a simpler or a special case, and build up from it.",
+    },
+    ApproachAngle {
+        name: "against the obvious",
+        instruction: "suppose that the obvious result is wrong, and look for the reason.",
+    },
+    ApproachAngle {
+        name: "by another field",
+        instruction: "use the method of another field.",
+    },
+    ApproachAngle {
+        name: "the cautious way",
+        instruction: "the most cautious way or option.",
+    },
+    ApproachAngle {
+        name: "the bold way",
+        instruction: "the boldest way or option.",
+    },
 ];
 
 impl Tool for TreeExplore {
@@ -349,9 +384,7 @@ async fn explore_in_parallel(
                 past,
                 branch: is_inner,
                 content: &this.content,
-                number,
-                count,
-                angle,
+                angle: angle.instruction,
             };
             let ask = ASK.render(context, call)?;
             Ok(ModelRequest {
@@ -371,9 +404,14 @@ async fn explore_in_parallel(
         }
         AllOrEach::Each(found) => found,
     };
-    let mut approaches: Vec<Approach> = found.answers;
-    for (approach, number) in approaches.iter_mut().zip(1..) {
-        approach.number = number;
+    let mut approaches: Vec<Approach> = Vec::with_capacity(count);
+    for ((approach, index), number) in found.answers.into_iter().zip(found.indexes).zip(1..) {
+        let angle = ANGLES.get(index % ANGLES.len());
+        approaches.push(Approach {
+            number,
+            name: approach.name.or(angle.map(|it| it.name.to_owned())),
+            ..approach
+        });
     }
     let best = recommend(&this.content, past, &approaches, call).await?;
     let exploration = Exploration {

@@ -11,6 +11,7 @@ use crate::{
         Confidence, ReadableItems, StepFields, lenient_option, lenient_vec, non_blank, normalized,
         optional_text,
     },
+    parallel_requests::FreeTextItem,
     text_items::TextItems,
 };
 
@@ -23,10 +24,6 @@ pub(super) struct Approach {
     /// from 1, whatever of the list could not be read.
     #[serde(skip)]
     pub(super) number: usize,
-    /// The approach, in a few words
-    #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String")]
-    pub(super) name: Option<String>,
     #[serde(deserialize_with = "non_blank", alias = "content")]
     #[schemars(skip)]
     pub(super) thought: String,
@@ -35,6 +32,23 @@ pub(super) struct Approach {
     pub(super) rationale: Option<String>,
     #[serde(flatten)]
     pub(super) fields: StepFields,
+    /// The approach in a few words, which only callers bring: a small model that is asked for it
+    /// describes the fields instead of thinking.
+    #[serde(default, deserialize_with = "optional_text")]
+    #[schemars(skip)]
+    pub(super) name: Option<String>,
+}
+
+impl FreeTextItem for Approach {
+    fn from_plain_text(thought: String) -> Self {
+        Self {
+            number: 0,
+            thought: thought.trim().to_owned(),
+            rationale: None,
+            fields: StepFields::default(),
+            name: None,
+        }
+    }
 }
 
 /// The comparison of the approaches: its reasoning as free text, then the fields.

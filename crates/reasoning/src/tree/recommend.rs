@@ -1,10 +1,10 @@
-//! Chooses the branch to follow: by agreement of the results, else by a comparison, else by the
-//! model's confidence.
+//! Chooses the branch to follow: by agreement of the results, else by one more solution that agrees
+//! with one of them, else by a comparison, else by the model's confidence.
 
 use std::sync::LazyLock;
 
 use deliberate_core::{CrossRefKind, Score};
-use deliberate_llm::ModelError;
+use deliberate_llm::{ModelError, ModelRequest};
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde::Serialize;
 
@@ -12,6 +12,7 @@ use super::model_output::{Approach, Comparison, Relation};
 use crate::{
     agreement::{AnswerGroup, agreement_score, comparable_groups, group_answers, plurality},
     history::SessionHistory,
+    linear::{LinearStep, step_request},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
 
@@ -55,8 +56,9 @@ static COMPARE: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     )
 });
 
-/// Recommends one of the approaches: the result that most of them reach. A model compares them only
-/// if no result is reached more often than the others.
+/// Recommends one of the approaches: the result that most of them reach. If no result is reached more
+/// often than the others, the problem is solved once more without an approach, and a model compares
+/// the approaches only if that decides nothing, or if their results can't be compared.
 pub(super) async fn recommend(
     content: &str,
     past: &SessionHistory,
@@ -77,6 +79,9 @@ pub(super) async fn recommend(
     if total < 2 || call.model_remembers().await {
         return Ok(by_confidence(approaches, most_confident, &groups));
     }
+    if let Some(decided) = decide_by_solution(content, past, approaches, &groups, call).await? {
+        return Ok(decided);
+    }
     let compared = match compare(content, past, approaches, call).await {
         Ok(compared) => compared,
         // The approaches are worth keeping without a comparison.
@@ -96,6 +101,47 @@ pub(super) async fn recommend(
         weakest_point: compared.weakest_point,
         relations: answer_relations(&groups),
     })
+}
+
+/// Solves the problem once more and follows the results that agree with the solution. `None` if it
+/// agrees with none, or if some results can't be compared.
+async fn decide_by_solution(
+    content: &str,
+    past: &SessionHistory,
+    approaches: &[Approach],
+    groups: &[AnswerGroup],
+    call: &ToolContext,
+) -> Result<Option<Recommendation>, ToolError> {
+    if groups.len() < 2 || comparable_groups(groups).count() < groups.len() {
+        return Ok(None);
+    }
+    call.progress(0.8, Some(1.0), "deciding between the results");
+    let ask = ModelRequest {
+        key: "tree_decide".to_owned(),
+        ..step_request(content, past, None, call)?
+    };
+    let solution = match call.ask(ask, Some(LinearStep::from_plain_text)).await {
+        Ok(answer) => answer.value,
+        Err(ToolError::Model(error)) if error != ModelError::Pending => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let result = solution.fields.answer.as_deref();
+    let all = approaches.iter().map(|it| it.fields.answer.as_deref());
+    let with_solution = group_answers(all.chain([result]));
+    let total = approaches.len();
+    Ok(plurality(&with_solution).map(|group| {
+        let members = group.members.iter().copied().filter(|it| *it < total);
+        let best = most_confident(approaches, members);
+        let decided = by_confidence(approaches, best, groups);
+        Recommendation {
+            text: format!(
+                "{} One more solution reaches: {}",
+                decided.text, group.answer
+            ),
+            confidence: agreement_score(group, total + 1),
+            ..decided
+        }
+    }))
 }
 
 /// Recommends the approach at this index, with the confidence of its own model.

@@ -168,18 +168,20 @@ impl ToolContext {
         &self,
         asks: Vec<ModelRequest>,
     ) -> Result<Vec<Result<ModelAnswer<T>, ToolError>>, ToolError> {
-        self.ask_all_with(asks, |_| ()).await
+        self.ask_all_with(asks, None, |_| ()).await
     }
 
-    /// Like [`ToolContext::ask_all`], and calls `on_answer` with each answer as soon as it arrives.
+    /// Like [`ToolContext::ask_all`]; `from_plain` converts an answer that is plain text, and
+    /// `on_answer` is called with each answer as soon as it arrives.
     pub async fn ask_all_with<T: DeserializeOwned>(
         &self,
         asks: Vec<ModelRequest>,
+        from_plain: Option<fn(String) -> T>,
         on_answer: impl Fn(&T),
     ) -> Result<Vec<Result<ModelAnswer<T>, ToolError>>, ToolError> {
         // Not `try_join_all`: the first request that waits for the client must not hide the others.
         let all = asks.into_iter().map(|ask| {
-            let answer = self.ask(ask, None);
+            let answer = self.ask(ask, from_plain);
             answer.inspect_ok(|answer: &ModelAnswer<T>| on_answer(&answer.value))
         });
         let outcomes = futures::future::join_all(all).await;

@@ -18,17 +18,23 @@ impl ToolContext {
     /// connection changed it since. If not, the prompt has to show them. The answer is the same when
     /// the call is run again.
     pub async fn model_knows_session(&self, id: &SessionId) -> bool {
-        if self.shared.env.caller.conversation.is_none() || !self.model_remembers().await {
-            return false;
-        }
-        let is_current = self.conversation_has_all_of(id).await;
-        let knows = self.memoize(&format!("knows/{id}"), is_current);
+        let knows = self.model_has_seen_session(id).await;
         if !knows {
             let sessions = self.shared.sessions_in_prompts.lock();
             let mut sessions = sessions.unwrap_or_else(PoisonError::into_inner);
             sessions.push(id.clone());
         }
         knows
+    }
+
+    /// Like [`ToolContext::model_knows_session`], for a prompt that does not show the whole session if
+    /// the model does not know it.
+    pub async fn model_has_seen_session(&self, id: &SessionId) -> bool {
+        if self.shared.env.caller.conversation.is_none() || !self.model_remembers().await {
+            return false;
+        }
+        let is_current = self.conversation_has_all_of(id).await;
+        self.memoize(&format!("knows/{id}"), is_current)
     }
 
     /// Shortens the instructions that the client's own model has had before in this conversation.

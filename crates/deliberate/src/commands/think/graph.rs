@@ -1,7 +1,5 @@
-//! A graph at the shell: several thoughts from the question, scored, the best two merged, and the
-//! best of all concluded.
+//! A graph at the shell: several thoughts from the question, scored, merged and concluded.
 
-use anyhow::Context as _;
 use deliberate_core::GraphId;
 use serde_json::{Map, Value, json};
 
@@ -10,26 +8,6 @@ use crate::commands::text_drawing::{DrawnGraph, draw_graph};
 
 /// The number of thoughts that continue the root.
 const CONTINUATIONS: u32 = 3;
-
-/// The number of nodes that are merged.
-const MERGED_NODES: usize = 2;
-
-/// A node and its score.
-struct ScoredNode {
-    id: String,
-    score: f64,
-}
-
-impl ScoredNode {
-    /// Reads the score of one node.
-    fn from_score(score: &Value) -> Self {
-        let overall = score.get("overall_score").and_then(Value::as_f64);
-        Self {
-            id: text(score, "node_id"),
-            score: overall.unwrap_or_default(),
-        }
-    }
-}
 
 /// Grows a graph from its root, or from the continuations that it begins with, to a conclusion, and
 /// returns the outputs of the tools, beginning with the one that made the graph.
@@ -55,25 +33,17 @@ pub(super) async fn grow_graph(thinking: &mut Thinking<'_>, init: Value) -> anyh
         .flatten()
         .map(|node| text(node, "node_id"))
         .collect();
-    let mut nodes = growth.score(&ids).await?;
-    let merged = growth.merge(&nodes).await?;
+    anyhow::ensure!(!ids.is_empty(), "the model gave no thought; ask again");
+    growth.score(&ids).await?;
     let mut outputs = Map::from_iter([
         ("init".to_owned(), init),
         ("generate".to_owned(), generated),
     ]);
-    if let Some(merged) = merged {
-        let id = text(&merged, "aggregated_node_id");
-        // The merged node comes first, so that it is preferred among equals.
-        nodes.splice(0..0, growth.score(&[id]).await?);
+    if let Some(merged) = growth.merge(&ids).await? {
         outputs.insert("aggregate".to_owned(), merged);
-        nodes.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
-    let best = nodes
-        .first()
-        .context("the model gave no thought; ask again")?;
-    let arguments = json!({ "terminal_node_ids": [best.id] });
     let finalized = growth
-        .call("concluding", "reasoning_got_finalize", arguments)
+        .call("concluding", "reasoning_got_finalize", json!({}))
         .await?;
     outputs.insert("scores".to_owned(), growth.scores.into());
     outputs.insert("finalize".to_owned(), finalized);
@@ -88,33 +58,29 @@ struct GraphGrowth<'t, 'a> {
 }
 
 impl GraphGrowth<'_, '_> {
-    /// Scores the nodes in one call and returns them best first.
-    async fn score(&mut self, ids: &[String]) -> anyhow::Result<Vec<ScoredNode>> {
+    /// Scores the nodes in one call.
+    async fn score(&mut self, ids: &[String]) -> anyhow::Result<()> {
         let arguments = match ids {
-            [] => return Ok(Vec::new()),
             // Alone it is judged with the line of thought that leads to it.
             [id] => json!({ "node_id": id }),
             ids => json!({ "node_ids": ids }),
         };
-        let output = self
-            .call("scoring", "reasoning_got_score", arguments)
-            .await?;
-        let scores = match output.get("scores").and_then(Value::as_array) {
-            Some(scores) => scores.iter().map(ScoredNode::from_score).collect(),
-            None => vec![ScoredNode::from_score(&output)],
-        };
+        let output = self.call("scoring", "reasoning_got_score", arguments);
+        let output = output.await?;
         self.scores.push(output);
-        Ok(scores)
+        Ok(())
     }
 
-    /// Merges the best nodes, if there are several.
-    async fn merge(&mut self, nodes: &[ScoredNode]) -> anyhow::Result<Option<Value>> {
-        let ids: Vec<&str> = nodes.iter().map(|node| node.id.as_str()).collect();
-        let Some(best) = ids.get(..MERGED_NODES) else {
+    /// Merges the nodes, if there are several.
+    async fn merge(&mut self, ids: &[String]) -> anyhow::Result<Option<Value>> {
+        if ids.len() < 2 {
             return Ok(None);
-        };
-        let arguments = json!({ "node_ids": best });
-        let output = self.call("merging", "reasoning_got_aggregate", arguments);
+        }
+        let output = self.call(
+            "merging",
+            "reasoning_got_aggregate",
+            json!({ "node_ids": ids }),
+        );
         Ok(Some(output.await?))
     }
 

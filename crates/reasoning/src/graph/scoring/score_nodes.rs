@@ -13,7 +13,7 @@ use super::score_reply::{ScoreBreakdown, ScoreJudgment, ScoreListReply, ScoreRep
 use crate::{
     graph::{
         data::{GraphData, node_answer},
-        prompt_context::{GraphNodeContext, MergedSources, NodeSurroundings},
+        prompt_context::{GraphNodeContext, MergedSources, NodeSurroundings, shorten_seen},
         update_node,
     },
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
@@ -80,12 +80,13 @@ static ASK_MANY: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
 #[derive(Serialize)]
 struct ManyPromptContext<'a> {
     problem: Option<&'a str>,
+    is_digest: bool,
     nodes: Vec<ScoredNodeInPrompt<'a>>,
 }
 
 #[derive(Serialize)]
 struct ScoredNodeInPrompt<'a> {
-    content: &'a str,
+    content: String,
     answer: Option<&'a str>,
     #[serde(flatten)]
     sources: MergedSources,
@@ -110,14 +111,20 @@ pub(in crate::graph) async fn score_nodes(
     nodes: &[&GraphNode],
     call: &ToolContext,
 ) -> Result<Vec<ScoreJudgment>, ToolError> {
+    let is_digest = call.model_has_seen_session(&data.graph.session_id).await;
     let share = call.context_tokens() / (nodes.len() + 1);
-    let shown = nodes.iter().map(|node| ScoredNodeInPrompt {
-        content: &node.content,
-        answer: node_answer(node),
-        sources: MergedSources::new(&data.merged_sources(&node.id), share),
+    let shown = nodes.iter().map(|node| {
+        let mut sources = data.merged_sources(&node.id);
+        sources.retain(|_| !is_digest);
+        ScoredNodeInPrompt {
+            content: shorten_seen(&node.content, is_digest),
+            answer: node_answer(node),
+            sources: MergedSources::new(&sources, share),
+        }
     });
     let context = ManyPromptContext {
-        problem,
+        problem: problem.filter(|_| !is_digest),
+        is_digest,
         nodes: shown.collect(),
     };
     let ask = ASK_MANY.render(context, call)?;
@@ -152,6 +159,7 @@ pub(in crate::graph) async fn score_nodes(
             }
             None => {
                 let around = NodeSurroundings::new(data, node, problem);
+                let around = around.for_model(&data.graph, call).await;
                 let around = GraphNodeContext::for_node(&around, node, call.context_tokens());
                 let key = format!("got_score_{}", number + 1);
                 let ask = score_request(&around, &key, call)?;

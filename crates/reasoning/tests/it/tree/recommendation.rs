@@ -94,8 +94,9 @@ async fn approaches_that_all_agree_say_so() {
 
 #[tokio::test]
 async fn approaches_without_a_majority_are_compared_once() {
+    let open = "keep one shelf for what must be eaten first";
     for results in [
-        [(Some("41"), 90), (Some("42"), 50)],
+        [(Some("41"), 90), (Some(open), 50)],
         [(Some("41"), 90), (None, 50)],
         [(None, 90), (None, 50)],
     ] {
@@ -114,6 +115,43 @@ async fn approaches_without_a_majority_are_compared_once() {
         let texts = ["Way 1 in full.", "Way 2 in full.", "What is 6 × 7?"];
         assert!(texts.iter().all(|text| shown.contains(text)), "{shown}");
     }
+}
+
+/// A solution without an approach, in the requested format.
+fn solution_reply(answer: &str) -> ModelReply {
+    let fields = json!({ "answer": answer, "weakest_point": null, "confidence_percent": 80 });
+    free_text_reply("6 × 7 once more.", &fields)
+}
+
+#[tokio::test]
+async fn one_more_solution_decides_between_results() {
+    let desk = ReasoningTestRegistry::new();
+    let results = [(Some("41"), 90), (Some("42"), 50)];
+    let answer = explore(&desk, &results, Some(solution_reply("42.0"))).await;
+    assert_eq!(keys(&desk), ["tree_1", "tree_2", "tree_decide"]);
+    assert_eq!(answer["recommended_branch"], answer["branches"][1]["id"]);
+    assert_eq!(answer["answer"], "42");
+    assert_eq!(answer["confidence"], 0.67, "two of three agree");
+    assert_eq!(answer["branches_explored"], 2, "the solution is no branch");
+    let shown = conversation(&desk.last_request());
+    assert!(!shown.contains("Way 1"), "it sees no approach: {shown}");
+}
+
+#[tokio::test]
+async fn a_solution_that_agrees_with_nothing_leaves_the_comparison() {
+    let desk = ReasoningTestRegistry::new();
+    desk.script_replies(approaches(&[(Some("41"), 90), (Some("42"), 50)]));
+    desk.script_replies([
+        solution_reply("40"),
+        compare_reply("6 × 7 is 42.", &json!(2)),
+    ]);
+    let arguments = json!({ "content": "What is 6 × 7?", "max_branches": 2 });
+    let answer = desk.call_ok(TREE, arguments).await;
+    assert_eq!(
+        keys(&desk),
+        ["tree_1", "tree_2", "tree_decide", "tree_compare"]
+    );
+    assert_eq!(answer["answer"], "42");
 }
 
 #[tokio::test]
@@ -152,7 +190,7 @@ async fn the_result_that_most_approaches_reach_wins_without_a_majority() {
 }
 
 #[tokio::test]
-async fn results_that_are_reached_equally_often_are_compared() {
+async fn results_that_are_reached_equally_often_are_decided_or_compared() {
     let results = [
         (Some("1"), 50),
         (Some("1"), 50),
@@ -160,15 +198,15 @@ async fn results_that_are_reached_equally_often_are_compared() {
         (Some("2"), 50),
     ];
     let desk = ReasoningTestRegistry::new();
-    let comparison = compare_reply("It is 1.", &json!(2));
-    let answer = explore(&desk, &results, Some(comparison)).await;
+    let answer = explore(&desk, &results, Some(solution_reply("1"))).await;
     assert_eq!(desk.requests().len(), 5);
     assert_eq!(answer["answer"], "1");
+    assert_eq!(answer["confidence"], 0.6);
 
     // A comparison that fails leaves the approaches, and the surest of them.
     let desk = ReasoningTestRegistry::new();
     desk.script_replies(approaches(&results));
-    desk.script_replies([text_reply(""), text_reply("")]);
+    desk.script_replies(["", "", "", ""].map(text_reply));
     let answer = desk.call_ok(TREE, json!({ "content": "x" })).await;
     assert_eq!(answer["answer"], "2");
     assert_eq!(answer["branches_explored"], 4);

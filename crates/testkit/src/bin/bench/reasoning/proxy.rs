@@ -23,7 +23,7 @@ use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::{
     response_cache::{EndpointResponse, ModelAnswerCache, derived_seed},
-    usage::ModelCost,
+    usage::{ModelCost, text_of_response},
 };
 
 /// Longer than a small model on a busy machine needs for its longest answer.
@@ -60,10 +60,32 @@ struct ProxyState {
 #[derive(Debug, Default)]
 struct ScopeRecord {
     cost: ModelCost,
+    /// Texts that a limit cut and that no later request continued or asked for again.
+    cut_texts: Vec<String>,
     /// How often each body was asked, so that a repeated question gets another answer.
     repetitions: HashMap<String, u32>,
     /// Why the endpoint could not be reached.
     failure: Option<String>,
+}
+
+impl ScopeRecord {
+    /// Adds an exchange. A cut answer that is shown to the model in a later request is being continued,
+    /// so it was not the last word.
+    fn add(&mut self, body: &Value, response: &EndpointResponse) {
+        let cost = ModelCost::of_response(response);
+        let messages = body["messages"].as_array().into_iter().flatten();
+        for shown in messages.filter(|message| message["role"] == "assistant") {
+            let shown = shown["content"].as_str().unwrap_or_default();
+            // The whole text so far, or the beginning of an answer that is asked for again.
+            self.cut_texts.retain(|cut| {
+                shown.is_empty() || !(shown.ends_with(cut.as_str()) || cut.starts_with(shown))
+            });
+        }
+        if cost.cut_answers > 0 {
+            self.cut_texts.push(text_of_response(response));
+        }
+        self.cost += cost;
+    }
 }
 
 impl RecordingProxy {
@@ -124,7 +146,10 @@ impl RecordingProxy {
             Some(failure) => anyhow::bail!(
                 "the model can't be reached: {failure}; the same command continues from here"
             ),
-            None => Ok(record.cost),
+            None => Ok(ModelCost {
+                cut_answers: record.cut_texts.len() as u64,
+                ..record.cost
+            }),
         }
     }
 
@@ -174,7 +199,7 @@ impl ProxyState {
         let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
         let record = scopes.entry(scope.to_owned()).or_default();
         match &result {
-            Ok(response) => record.cost += ModelCost::of_response(response),
+            Ok(response) => record.add(&body, response),
             Err(error) => record.failure = Some(format!("{error:#}")),
         }
         result
@@ -298,6 +323,27 @@ mod tests {
         assert_eq!(seeds.len(), 2, "{seeds:?}");
         assert_ne!(seeds[0], seeds[1]);
         assert_eq!(answers[..3], answers[3..]);
+    }
+
+    #[test]
+    fn an_answer_that_is_continued_is_not_cut() {
+        let response = |text: &str, reason: &str| EndpointResponse {
+            status: 200,
+            content_type: "application/json".to_owned(),
+            body: json!({ "choices": [{
+                "message": { "content": text }, "finish_reason": reason,
+            }] })
+            .to_string(),
+        };
+        let asked = |text: &str| json!({ "messages": [{ "role": "assistant", "content": text }] });
+        let mut record = ScopeRecord::default();
+        record.add(&json!({ "messages": [] }), &response("one two", "length"));
+        record.add(&json!({ "messages": [] }), &response("a", "stop"));
+        assert_eq!(record.cut_texts, ["one two"]);
+        record.add(&asked("one two"), &response("three", "length"));
+        assert_eq!(record.cut_texts, ["three"]);
+        record.add(&asked("one twothree"), &response("four", "stop"));
+        assert!(record.cut_texts.is_empty());
     }
 
     #[tokio::test]

@@ -45,6 +45,17 @@ impl ModelCost {
     }
 }
 
+/// Returns the text of one answer, a JSON object or a stream of events.
+pub(crate) fn text_of_response(response: &EndpointResponse) -> String {
+    let parts = json_parts(response);
+    let texts = parts.iter().filter_map(|part| {
+        let choice = &part["choices"][0];
+        let whole = choice["message"]["content"].as_str();
+        whole.or_else(|| choice["delta"]["content"].as_str())
+    });
+    texts.collect()
+}
+
 fn json_parts(response: &EndpointResponse) -> Vec<Value> {
     if response.content_type.starts_with("text/event-stream") {
         let events = response
