@@ -15,7 +15,8 @@ use super::{
 };
 
 fn fixture(folder: &tempfile::TempDir, settings: GatewayServer) -> GatewayFixture {
-    let up = MockUpstream::new(McpEra::Handshake, vec![tool("link", "Links")]);
+    let tools = vec![tool("link", "Links"), tool("links", "Links often")];
+    let up = MockUpstream::new(McpEra::Handshake, tools);
     GatewayFixture::new(open_store(folder.path()), vec![(settings, Arc::new(up))])
 }
 
@@ -84,6 +85,47 @@ async fn reading_a_link_needs_the_scopes_of_a_call() {
         let outcome = outcome
             .map(|read| read.map_or_else(|error| error.code().to_owned(), |_| "ok".to_owned()));
         assert_eq!(outcome.as_deref(), code, "{pattern}");
+    }
+}
+
+#[tokio::test]
+async fn a_result_full_of_links_costs_no_other_caller_theirs() {
+    let folder = temp_dir();
+    let fixture = fixture(&folder, server("far"));
+    let (ann, ben) = (caller("ann", &["far__*"]), caller("ben", &["far__*"]));
+    let call = fixture.call_as(ann.clone(), "far__link", json!({}));
+    call.await.unwrap();
+    let many = json!({ "first": 0, "count": 5_000 });
+    let call = fixture.call_as(ben.clone(), "far__links", many);
+    call.await.unwrap();
+    assert!(read(&fixture, &ann, "note://7").await.is_some());
+    // Of one result the first links are remembered.
+    assert!(read(&fixture, &ben, "note://many/99").await.is_some());
+    assert_eq!(read(&fixture, &ben, "note://many/100").await, None);
+}
+
+#[tokio::test]
+async fn a_caller_keeps_the_newest_links() {
+    let folder = temp_dir();
+    let fixture = fixture(&folder, server("far"));
+    let ann = caller("ann", &["far__*"]);
+    // A link that comes again counts as new.
+    for first in [0, 100, 200, 150, 300] {
+        let some = json!({ "first": first, "count": 100 });
+        let call = fixture.call_as(ann.clone(), "far__links", some);
+        call.await.unwrap();
+    }
+    let expected = [
+        (0, false),
+        (149, false),
+        (150, true),
+        (249, true),
+        (250, false),
+        (300, true),
+    ];
+    for (at, known) in expected {
+        let found = read(&fixture, &ann, &format!("note://many/{at}")).await;
+        assert_eq!(found.is_some(), known, "{at}");
     }
 }
 
