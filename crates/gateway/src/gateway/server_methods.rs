@@ -98,17 +98,21 @@ impl Gateway {
 /// Returns the server's instructions, unless they look like prompt injection.
 async fn instructions(upstream: &Upstream, client: &McpClient) -> Result<Value, GatewayError> {
     let info = client.server_info().await?;
+    let refusal = |why: String| GatewayError::Quarantined {
+        server: upstream.name().to_owned(),
+        tool: ServerMethod::Instructions.name().to_owned(),
+        why,
+    };
     let text = info.instructions.as_deref().unwrap_or_default();
-    let findings = injection_scan::scan_text("instructions", text).findings(|_| None);
-    let refused = findings
-        .iter()
-        .any(|it| it.severity == ScanSeverity::Refused);
-    if refused && !upstream.settings.trust {
-        return Err(GatewayError::Quarantined {
-            server: upstream.name().to_owned(),
-            tool: ServerMethod::Instructions.name().to_owned(),
-            why: "they contain hidden characters or orders to a model".to_owned(),
-        });
+    if !upstream.settings.trust {
+        let scanned = injection_scan::scan_instructions(text).await;
+        let findings =
+            scanned.map_err(|error| refusal(format!("they could not be scanned: {error}")))?;
+        let mut severities = findings.iter().map(|it| it.severity);
+        if severities.any(|it| it == ScanSeverity::Refused) {
+            let why = "they contain hidden characters or orders to a model";
+            return Err(refusal(why.to_owned()));
+        }
     }
     Ok(text_result(&injection_scan::strip_hidden(text)))
 }
