@@ -46,7 +46,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use call_tool::UpstreamCall;
+pub(crate) use call_tool::{CallTarget, UpstreamCall};
 use client_pool::ClientPool;
 pub(crate) use input_rounds::{ClientToolCall, ResumedCall};
 pub use inspect::{ServerReport, ToolReport, ToolStatus};

@@ -22,5 +22,6 @@ mod real_definitions;
 mod resource_links;
 mod search;
 mod search_quality;
+mod server_methods;
 mod server_set;
 mod support;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{
     mock_upstream::MockUpstream,
-    support::{GatewayFixture, open_store, server, temp_dir, tool},
+    support::{GatewayFixture, modern_caller, open_store, server, temp_dir, tool},
 };
 
 fn fixture(folder: &tempfile::TempDir, settings: GatewayServer) -> GatewayFixture {
@@ -139,6 +139,18 @@ async fn the_link_in_a_prompt_can_be_read() {
     call.await.unwrap();
     let data = read(&fixture, &ann, "note://8").await.unwrap().unwrap();
     assert_eq!(text(&data), "text of \"note://8\"");
+}
+
+#[tokio::test]
+async fn a_question_during_the_read_of_a_link_is_declined_where_it_cannot_be_asked() {
+    let folder = temp_dir();
+    let fixture = fixture(&folder, server("far"));
+    let ann = modern_caller("ann");
+    let link = json!({ "uri": "note://ask" });
+    let call = fixture.call_as(ann.clone(), "far__link", link);
+    call.await.unwrap();
+    let data = read(&fixture, &ann, "note://ask").await.unwrap().unwrap();
+    assert_eq!(text(&data), r#"{"action":"cancel"}"#);
 }
 
 #[tokio::test]
