@@ -82,8 +82,12 @@ impl ServerMethod {
         };
         let client = upstream.clients.for_principal(principal)?;
         let result = match self {
+            // They came with the connection: nothing is sent that counts.
             Self::Instructions => instructions(upstream, &client).await?,
-            _ => self.send(&client, subject, arguments, options).await?,
+            _ => {
+                let sent = self.send(&client, subject, arguments, options);
+                client.count_as_call(sent).await?
+            }
         };
         Ok(ToolCallResult {
             result,

@@ -1,6 +1,9 @@
 //! Tests of resources, prompts and instructions, which are called like tools of their server.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use deliberate_json_schema::unmark_large_integers;
 use deliberate_mcp_client::transport::McpEra;
@@ -108,6 +111,45 @@ async fn log_messages_during_a_method_reach_its_caller() {
         let expected = json!({ "level": "warning", "logger": "far/disk", "data": "nearly full" });
         assert_eq!(*heard, [expected], "{era:?}");
     }
+}
+
+#[tokio::test]
+async fn methods_count_as_calls_of_their_server() {
+    let folder = temp_dir();
+    let up = Arc::new(MockUpstream::new(McpEra::Handshake, Vec::new()));
+    let mut slow = server("far");
+    slow.config.limits.per_minute = Some(4);
+    let fixture = GatewayFixture::new(open_store(folder.path()), vec![(slow, up)]);
+    for (method, arguments) in [
+        ("far__resources/list", json!({})),
+        ("far__resources/read", json!({ "uri": "note://1" })),
+        ("far__prompts/list", json!({})),
+        ("far__prompts/get", json!({ "name": "greet" })),
+    ] {
+        fixture.call_upstream(method, arguments).await.unwrap();
+    }
+    let error = fixture.call_upstream("far__prompts/list", json!({})).await;
+    assert_eq!(error.unwrap_err().code(), "RateLimited");
+    // What came with the connection costs the server nothing.
+    let instructions = fixture.call_upstream("far__instructions", json!({})).await;
+    instructions.unwrap();
+    let status = fixture.gateway.status().remove(0);
+    assert_eq!((status.calls, status.failures), (4, 0));
+}
+
+#[tokio::test]
+async fn a_method_that_fails_counts_as_a_failure() {
+    let folder = temp_dir();
+    let (fixture, up) = fixture(&folder, McpEra::Handshake);
+    let mut server = server("near");
+    server.config.limits.response_timeout = Duration::from_millis(50);
+    let servers = vec![(server, up)];
+    let near = GatewayFixture::new(fixture.store.clone(), servers);
+    let uri = json!({ "uri": "note://never" });
+    let error = near.call_upstream("near__resources/read", uri).await;
+    assert_eq!(error.unwrap_err().code(), "Timeout");
+    let status = near.gateway.status().remove(0);
+    assert_eq!((status.calls, status.failures), (1, 1));
 }
 
 #[tokio::test]
