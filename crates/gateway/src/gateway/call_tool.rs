@@ -220,12 +220,15 @@ impl UpstreamCaller {
         let Some(upstream) = self.set.get(server) else {
             return Err(wrong(ClientErrorKind::UnknownTool { nearest: None }));
         };
-        let client = upstream.clients.for_principal(self.principal.as_deref())?;
-        if options.cancellation.is_cancelled() {
-            let mut error = wrong(ClientErrorKind::Cancelled);
-            error.delivery = DeliveryStatus::No;
-            return Err(error);
-        }
+        let (client, _permit) = tokio::select! {
+            biased;
+            () = options.cancellation.cancelled() => {
+                let mut error = wrong(ClientErrorKind::Cancelled);
+                error.delivery = DeliveryStatus::No;
+                return Err(error);
+            }
+            acquired = upstream.clients.acquire(self.principal.as_deref()) => acquired?,
+        };
         let arguments = Arc::unwrap_or_clone(sent);
         let result = Arc::new(client.call(&tool.name, arguments, options).await?);
         let (def, checked) = (tool.clone(), result.clone());

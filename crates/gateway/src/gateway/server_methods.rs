@@ -80,14 +80,13 @@ impl ServerMethod {
             Self::GetPrompt => text("name")?,
             _ => "",
         };
-        let client = upstream.clients.for_principal(principal)?;
-        let result = match self {
+        let (client, _permit) = upstream.clients.acquire(principal).await?;
+        let result = if self == Self::Instructions {
             // They came with the connection: nothing is sent that counts.
-            Self::Instructions => instructions(upstream, &client).await?,
-            _ => {
-                let sent = self.send(&client, subject, arguments, options);
-                client.count_as_call(sent).await?
-            }
+            instructions(upstream, &client).await?
+        } else {
+            let sent = self.send(&client, subject, arguments, options);
+            client.count_as_call(sent).await?
         };
         Ok(ToolCallResult {
             result,

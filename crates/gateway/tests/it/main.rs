@@ -12,6 +12,7 @@ mod call_reports;
 mod call_tool;
 mod client_requests;
 mod failures;
+mod fair_shares;
 mod hostile_schemas;
 mod injection_scan;
 mod mock_upstream;
