@@ -132,6 +132,8 @@ struct UpstreamActivity {
     connected: AtomicBool,
     /// Whether the server reconnected since the list was requested.
     reconnected: AtomicBool,
+    /// Whether listing the tools was tried in vain.
+    list_failed: AtomicBool,
 }
 
 impl UpstreamActivity {

@@ -13,6 +13,7 @@ mod call_tool;
 mod client_requests;
 mod failures;
 mod fair_shares;
+mod fallback_tools;
 mod hostile_schemas;
 mod injection_scan;
 mod mock_upstream;
