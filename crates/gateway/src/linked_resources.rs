@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use deliberate_core::{Change, SessionId};
+use deliberate_json_schema::round_large_integers;
 use deliberate_toolkit::{
     CompletionRequest, CompletionValues, Principal, ResourceBody, ResourceChange, ResourceContext,
     ResourceData, ResourcePage, ResourceProvider, ToolError, UriTemplate,
@@ -56,6 +57,13 @@ impl ResourceProvider for LinkedResources {
             let server = self.0.resource_links.server(owner, uri)?;
             let tool = format!("{server}__{}", ServerMethod::ReadResource.name());
             let call = json!({ "tool": tool, "arguments": { "uri": uri } });
+            // A resource has no form in which it could ask for input.
+            let mut caller = context.caller.clone();
+            caller.client.modern = false;
+            let context = ResourceContext {
+                caller: &caller,
+                ..context
+            };
             let read = context.call(CALL_TOOL, call).await;
             Some(read.map(|output| to_resource_data(&output)))
         })
@@ -97,7 +105,9 @@ fn to_contents(contents: &Value, mark: Option<&Value>) -> Option<ResourceData> {
         Some(text) => ResourceBody::Text(text.to_owned()),
         None => ResourceBody::Bytes(STANDARD.decode(field("blob")?).ok()?),
     };
-    let mut meta = contents.get("_meta").and_then(Value::as_object).cloned();
+    let mut meta = contents.get("_meta").cloned().unwrap_or_default();
+    round_large_integers(&mut meta);
+    let mut meta = meta.as_object_mut().map(std::mem::take);
     if let Some(mark) = mark {
         let meta = meta.get_or_insert_with(Map::new);
         meta.insert(UNTRUSTED.to_owned(), mark.clone());

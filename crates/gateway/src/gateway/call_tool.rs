@@ -1,4 +1,4 @@
-//! Calls a tool at its upstream server, or at the fallback server.
+//! Calls a tool at its upstream server, or at the fallback server, or a method of the server.
 
 use std::{
     sync::{Arc, Weak},
@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
-use super::{CatalogTool, Gateway, ServerSet, Upstream};
+use super::{CatalogTool, Gateway, ServerMethod, ServerSet, Upstream};
 use crate::GatewayError;
 
 /// The number of queued progress notifications. Further ones are dropped; the newest is enough.
@@ -25,6 +25,23 @@ const PROGRESS_QUEUE: usize = 16;
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The time of a call beyond its server's: finding the tool and waiting for a slot.
 const CALL_OVERHEAD: Duration = Duration::from_secs(30);
+
+/// What a call runs at its server.
+#[derive(Clone)]
+pub(crate) enum CallTarget {
+    Tool(Arc<CatalogTool>),
+    Method(ServerMethod),
+}
+
+impl CallTarget {
+    /// Returns the name at the server.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Tool(tool) => &tool.def.name,
+            Self::Method(method) => method.name(),
+        }
+    }
+}
 
 /// A running call. Dropping it cancels it.
 pub(crate) struct UpstreamCall {
@@ -52,7 +69,7 @@ impl Gateway {
     pub(crate) fn start_call(
         self: &Arc<Self>,
         upstream: &Arc<Upstream>,
-        tool: &Arc<CatalogTool>,
+        target: &CallTarget,
         arguments: Value,
         principal: Option<String>,
         mut options: CallOptions,
@@ -62,12 +79,20 @@ impl Gateway {
             // A full queue means that newer progress is queued; a closed one, that nobody listens.
             drop(sender.try_send(update));
         }));
+        let (upstream, target) = (upstream.clone(), target.clone());
         let caller = self.upstream_caller(principal);
-        let (upstream, tool) = (upstream.clone(), tool.clone());
         let outcome = Box::pin(async move {
-            caller
-                .call_with_fallback(&upstream, &tool, arguments, options)
-                .await
+            match target {
+                CallTarget::Tool(tool) => {
+                    caller
+                        .call_with_fallback(&upstream, &tool, arguments, options)
+                        .await
+                }
+                CallTarget::Method(method) => {
+                    let principal = caller.principal.as_deref();
+                    method.run(&upstream, &arguments, principal, options).await
+                }
+            }
         });
         UpstreamCall { outcome, progress }
     }
@@ -195,12 +220,15 @@ impl UpstreamCaller {
         let Some(upstream) = self.set.get(server) else {
             return Err(wrong(ClientErrorKind::UnknownTool { nearest: None }));
         };
-        let client = upstream.clients.for_principal(self.principal.as_deref())?;
-        if options.cancellation.is_cancelled() {
-            let mut error = wrong(ClientErrorKind::Cancelled);
-            error.delivery = DeliveryStatus::No;
-            return Err(error);
-        }
+        let (client, _permit) = tokio::select! {
+            biased;
+            () = options.cancellation.cancelled() => {
+                let mut error = wrong(ClientErrorKind::Cancelled);
+                error.delivery = DeliveryStatus::No;
+                return Err(error);
+            }
+            acquired = upstream.clients.acquire(self.principal.as_deref()) => acquired?,
+        };
         let arguments = Arc::unwrap_or_clone(sent);
         let result = Arc::new(client.call(&tool.name, arguments, options).await?);
         let (def, checked) = (tool.clone(), result.clone());

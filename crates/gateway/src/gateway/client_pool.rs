@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-use deliberate_mcp_client::{ClientError, ClientErrorKind, McpClient};
+use deliberate_mcp_client::{ClientError, ClientErrorKind, McpClient, transport::DeliveryStatus};
+use deliberate_toolkit::{FairPermit, FairPermits, PermitHolder};
 use futures::future::join_all;
 use tokio::time::Instant;
 
@@ -17,12 +18,19 @@ use crate::{GatewayServer, SessionMode};
 const MAX_OWN: usize = 32;
 /// The time after which the unused connection of a principal is closed.
 const IDLE_TIME: Duration = Duration::from_mins(10);
+/// The share of the shared connection that the calls of one principal may take of what the others
+/// leave, in percent.
+const PRINCIPAL_SHARE: usize = 50;
 
 pub(crate) struct ClientPool {
     shared: McpClient,
     settings: GatewayServer,
     factory: ClientFactory,
     own: Arc<Mutex<HashMap<String, OwnClient>>>,
+    /// For the calls on the shared connection; its client does not know whose they are.
+    calls: Arc<FairPermits>,
+    /// For the calls that wait for one of these.
+    waiting: Arc<FairPermits>,
 }
 
 /// The connection of a principal.
@@ -48,7 +56,10 @@ impl ClientPool {
             sampling: settings.sampling,
             activity,
         };
+        let at_once = settings.config.limits.max_concurrent;
         Ok(Self {
+            calls: FairPermits::new(at_once, PRINCIPAL_SHARE),
+            waiting: FairPermits::new(at_once.saturating_mul(2), PRINCIPAL_SHARE),
             shared: factory(&settings, Arc::new(handler))?,
             settings,
             factory,
@@ -61,16 +72,46 @@ impl ClientPool {
         &self.shared
     }
 
-    /// Returns the client for the calls of a principal. The operator, who has no name, uses the
+    /// Returns the client for a call of a principal, with a permit of the shared connection if it is
+    /// that one, to be kept until the call ends.
+    pub(crate) async fn acquire(
+        &self,
+        principal: Option<&str>,
+    ) -> Result<(McpClient, Option<FairPermit>), ClientError> {
+        if let Some(name) = principal.filter(|name| self.has_own(name)) {
+            return Ok((self.own_client(name)?, None));
+        }
+        let permit = self.acquire_permit(&principal.map(Arc::from)).await?;
+        Ok((self.shared.clone(), Some(permit)))
+    }
+
+    async fn acquire_permit(&self, holder: &PermitHolder) -> Result<FairPermit, ClientError> {
+        if let Some(permit) = self.calls.try_acquire(holder) {
+            return Ok(permit);
+        }
+        // A waiting caller holds other resources: a server that hangs must not take all of them.
+        let Some(_waits) = self.waiting.try_acquire(holder) else {
+            let why = "too many calls are waiting for the server".to_owned();
+            return Err(self.busy_error(Duration::from_secs(1), why));
+        };
+        let after = self.settings.config.limits.response_timeout;
+        let permit = tokio::time::timeout(after, self.calls.acquire(holder)).await;
+        permit.map_err(|_| {
+            let mut error =
+                ClientError::new(self.shared.name(), ClientErrorKind::Timeout { after });
+            error.delivery = DeliveryStatus::No;
+            error
+        })
+    }
+
+    /// Tells whether a principal has a connection of its own. The operator, who has no name, uses the
     /// shared one.
-    pub(crate) fn for_principal(&self, principal: Option<&str>) -> Result<McpClient, ClientError> {
-        let has_own = |name: &str| {
-            self.settings.session == SessionMode::PerClient
-                || self.settings.principals.contains_key(name)
-        };
-        let Some(name) = principal.filter(|name| has_own(name)) else {
-            return Ok(self.shared.clone());
-        };
+    fn has_own(&self, principal: &str) -> bool {
+        self.settings.session == SessionMode::PerClient
+            || self.settings.principals.contains_key(principal)
+    }
+
+    fn own_client(&self, name: &str) -> Result<McpClient, ClientError> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = own.get_mut(name) {
             known.last_used = Instant::now();
@@ -80,7 +121,8 @@ impl ClientPool {
             let idle = own.iter().filter(|(_, it)| !it.is_busy());
             let oldest = idle.min_by_key(|(_, it)| it.last_used);
             let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
-                return Err(self.too_many_error());
+                let why = format!("{MAX_OWN} users have calls running there");
+                return Err(self.busy_error(Duration::from_secs(5), why));
             };
             close_later(own.remove(&oldest));
         }
@@ -103,12 +145,9 @@ impl ClientPool {
         Ok(client)
     }
 
-    fn too_many_error(&self) -> ClientError {
-        let busy = ClientErrorKind::Backoff {
-            wait: Duration::from_secs(5),
-            reason: format!("{MAX_OWN} users have calls running there"),
-        };
-        ClientError::new(self.settings.config.name.as_str(), busy)
+    fn busy_error(&self, wait: Duration, reason: String) -> ClientError {
+        let busy = ClientErrorKind::Backoff { wait, reason };
+        ClientError::new(self.shared.name(), busy)
     }
 
     /// Returns the number of requests that wait for an answer, on all connections.

@@ -1,4 +1,4 @@
-//! Runs a tool call with the requests that its upstream server makes meanwhile. A client that can
+//! Runs a call with the requests that its upstream server makes meanwhile. A client that can
 //! be asked during the call is asked; another receives the request as the result, and the call is
 //! suspended until it is sent again.
 
@@ -12,7 +12,7 @@ use deliberate_toolkit::{CallerPresence, ClientFeatures, TraceContext};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::{CatalogTool, Gateway, Upstream, UpstreamCall, call_tool::without_server_info};
+use super::{CallTarget, Gateway, Upstream, UpstreamCall, call_tool::without_server_info};
 use crate::{
     GatewayError,
     client_requests::{
@@ -26,7 +26,7 @@ use crate::{
 /// How often a server may ask for input that nobody can give.
 const MAX_ROUNDS: usize = 10;
 
-/// A tool call by one of our clients.
+/// A call of a tool, or of a method like one, by one of our clients.
 pub(crate) struct ClientToolCall<'a> {
     pub(crate) gateway: &'a Arc<Gateway>,
     pub(crate) client: &'a ClientFeatures,
@@ -37,7 +37,7 @@ pub(crate) struct ClientToolCall<'a> {
     pub(crate) presence: CallerPresence,
     pub(crate) on_progress: &'a (dyn Fn(McpProgress) + Sync),
     pub(crate) upstream: Arc<Upstream>,
-    pub(crate) tool: Arc<CatalogTool>,
+    pub(crate) target: CallTarget,
     pub(crate) arguments: Value,
 }
 
@@ -67,7 +67,7 @@ impl ClientToolCall<'_> {
         again: Option<ResumedCall>,
     ) -> Result<ToolCallResult, GatewayError> {
         let step = match again {
-            None => self.start(&self.upstream, &self.tool, None).await?,
+            None => self.start(&self.upstream, &self.target, None).await?,
             Some(again) => match self
                 .gateway
                 .suspended_calls
@@ -127,20 +127,22 @@ impl ClientToolCall<'_> {
 
     /// Returns the result with the mark of its origin.
     async fn to_answer(&self, executed: ToolCallResult) -> ToolCallResult {
-        let trusted = self
-            .gateway
-            .upstream(&executed.server)
-            .is_ok_and(|upstream| upstream.settings.trust);
-        let mut result = without_server_info(executed.result);
-        let links = &self.gateway.resource_links;
-        links.add_result(self.owner.as_deref(), &executed.server, &result);
+        let ToolCallResult { result, server } = executed;
+        let upstream = self.gateway.upstream(&server);
+        let trusted = upstream.is_ok_and(|upstream| upstream.settings.trust);
+        let mut result = without_server_info(result);
+        let (links, owner) = (&self.gateway.resource_links, self.owner.as_deref());
+        match self.target {
+            CallTarget::Tool(_) => links.add_result(owner, &server, &result),
+            CallTarget::Method(method) => {
+                links.add_prompt(owner, &server, &result);
+                result = method.to_tool_result(result);
+            }
+        }
         if !trusted {
-            mark_untrusted(&mut result, &executed.server).await;
+            mark_untrusted(&mut result, &server).await;
         }
-        ToolCallResult {
-            result,
-            server: executed.server,
-        }
+        ToolCallResult { result, server }
     }
 
     /// Returns a result that asks for input, on behalf of the called server.
@@ -152,7 +154,7 @@ impl ClientToolCall<'_> {
     }
 
     fn identity(&self) -> CallIdentity {
-        let call = json!([self.tool.def.name, self.arguments]);
+        let call = json!([self.target.name(), self.arguments]);
         CallIdentity {
             owner: self.owner.clone(),
             server: self.upstream.name().to_owned(),
@@ -163,7 +165,7 @@ impl ClientToolCall<'_> {
     async fn start(
         &self,
         upstream: &Arc<Upstream>,
-        tool: &Arc<CatalogTool>,
+        target: &CallTarget,
         again: Option<ResumedInput>,
     ) -> Result<CallStep, GatewayError> {
         let samplers = self.gateway.sampling_servers();
@@ -188,7 +190,7 @@ impl ClientToolCall<'_> {
         };
         let underway = self.gateway.start_call(
             upstream,
-            tool,
+            target,
             self.arguments.clone(),
             self.owner.clone(),
             options,
@@ -203,14 +205,17 @@ impl ClientToolCall<'_> {
         answered: Map<String, Value>,
     ) -> Result<CallStep, GatewayError> {
         // The server that asked may be the fallback, and both servers may have changed meanwhile.
-        let tool = self
-            .gateway
-            .find_server_tool(server, &self.tool.def.name)
-            .await?;
+        let target = match &self.target {
+            CallTarget::Tool(tool) => {
+                let found = self.gateway.find_server_tool(server, &tool.def.name);
+                CallTarget::Tool(found.await?)
+            }
+            CallTarget::Method(method) => CallTarget::Method(*method),
+        };
         let responses = Value::Object(answered);
         let again = ResumedInput { state, responses };
         let server = self.gateway.upstream(server)?;
-        self.start(&server, &tool, Some(again)).await
+        self.start(&server, &target, Some(again)).await
     }
 
     /// Continues a call until it ends or its server asks for something.
@@ -331,7 +336,7 @@ impl ClientToolCall<'_> {
                 let answer = decline_response(&method).map_err(|error| {
                     let error = ClientErrorKind::Rpc(error.into());
                     deliberate_mcp_client::ClientError::new(by.as_str(), error)
-                        .with_subject(self.tool.def.name.as_str())
+                        .with_subject(self.target.name())
                 })?;
                 answered.insert(key.clone(), answer);
                 refused.push(key.clone());

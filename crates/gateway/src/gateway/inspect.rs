@@ -107,14 +107,17 @@ impl Gateway {
             tools.push(report_tool(&upstream, tool).await);
         }
         let instructions = side.instructions.as_deref();
+        let scanned = injection_scan::scan_instructions(instructions.unwrap_or_default()).await;
+        let instruction_findings = scanned.unwrap_or_else(|error| {
+            warnings.push(format!("the instructions could not be scanned: {error}"));
+            Vec::new()
+        });
         Ok(ServerReport {
             server: server.to_owned(),
             version: side.version.clone(),
             info: side.info.clone(),
             instructions: instructions.map(|text| injection_scan::strip_hidden(text).into_owned()),
-            instruction_findings: instructions
-                .map(|text| injection_scan::scan_text("instructions", text).findings(|_| None))
-                .unwrap_or_default(),
+            instruction_findings,
             left_out: known
                 .listing
                 .list

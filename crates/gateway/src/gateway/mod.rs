@@ -46,7 +46,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use call_tool::UpstreamCall;
+pub(crate) use call_tool::{CallTarget, UpstreamCall};
 use client_pool::ClientPool;
 pub(crate) use input_rounds::{ClientToolCall, ResumedCall};
 pub use inspect::{ServerReport, ToolReport, ToolStatus};
@@ -132,6 +132,8 @@ struct UpstreamActivity {
     connected: AtomicBool,
     /// Whether the server reconnected since the list was requested.
     reconnected: AtomicBool,
+    /// Whether listing the tools was tried in vain.
+    list_failed: AtomicBool,
 }
 
 impl UpstreamActivity {

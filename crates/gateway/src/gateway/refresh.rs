@@ -225,8 +225,14 @@ impl Gateway {
         let mut taken = BTreeSet::new();
         let mut tools = Vec::new();
         let upstreams = self.upstreams();
-        for known in upstreams.iter().filter_map(|upstream| upstream.catalog()) {
-            for tool in &known.tools {
+        for upstream in &upstreams {
+            let declared = match upstream.catalog() {
+                Some(known) => known.tools.clone(),
+                // Before it was tried, the server's own may still come.
+                None if !upstream.activity.list_failed.load(Ordering::Relaxed) => continue,
+                None => self.fallback_tools(upstream),
+            };
+            for tool in &declared {
                 let seen = tool.exposed && tool.quarantine.is_none();
                 if seen && taken.insert(tool.qualified_name.clone()) {
                     tools.push(ExternalTool {
@@ -293,7 +299,7 @@ async fn refresh_loop(
             tokio::select! {
                 biased;
                 () = stopped.cancelled() => return,
-                outcome = gateway.refresh(&upstream, fresh) => outcome,
+                outcome = gateway.refresh_with_fallback(&upstream, fresh) => outcome,
             }
         };
         upstream.listed_once.send_replace(true);

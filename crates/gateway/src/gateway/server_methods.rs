@@ -3,8 +3,12 @@
 
 use std::sync::Arc;
 
-use deliberate_mcp_client::McpClient;
-use serde_json::{Map, Value, json};
+use deliberate_json_schema::unmark_large_integers;
+use deliberate_mcp_client::{
+    ClientError, ClientErrorKind, McpClient,
+    client::{CallOptions, ToolCallResult},
+};
+use serde_json::{Value, json};
 
 use super::{Gateway, Upstream};
 use crate::{
@@ -52,63 +56,114 @@ impl Gateway {
             .is_some_and(|known| known.get(name).is_some());
         (!is_tool && upstream.settings.allows(name)).then_some((upstream, *method))
     }
+}
 
-    /// Runs a method and returns its answer in the form of a tool's result.
-    pub(crate) async fn run_method(
-        &self,
+impl ServerMethod {
+    /// Runs the method. What [`ServerMethod::to_tool_result`] converts is returned as the server wrote
+    /// it, because it may ask for input.
+    pub(super) async fn run(
+        self,
         upstream: &Upstream,
-        method: ServerMethod,
-        arguments: &Map<String, Value>,
+        arguments: &Value,
         principal: Option<&str>,
-    ) -> Result<Value, GatewayError> {
-        let client = upstream.clients.for_principal(principal)?;
+        options: CallOptions,
+    ) -> Result<ToolCallResult, GatewayError> {
         let text = |field: &'static str| {
             let given = arguments.get(field).and_then(Value::as_str);
             given.ok_or_else(|| GatewayError::MissingArgument {
-                tool: format!("{}__{}", upstream.name(), method.name()),
+                tool: format!("{}__{}", upstream.name(), self.name()),
                 field,
             })
         };
+        let subject = match self {
+            Self::ReadResource => text("uri")?,
+            Self::GetPrompt => text("name")?,
+            _ => "",
+        };
+        let (client, _permit) = upstream.clients.acquire(principal).await?;
+        let result = if self == Self::Instructions {
+            // They came with the connection: nothing is sent that counts.
+            instructions(upstream, &client).await?
+        } else {
+            let sent = self.send(&client, subject, arguments, options);
+            client.count_as_call(sent).await?
+        };
+        Ok(ToolCallResult {
+            result,
+            server: upstream.name().to_owned(),
+        })
+    }
+
+    /// Sends the requests of the method. `subject` is the resource or prompt.
+    async fn send(
+        self,
+        client: &McpClient,
+        subject: &str,
+        arguments: &Value,
+        options: CallOptions,
+    ) -> Result<Value, ClientError> {
         let list = |name: &str, items: Vec<Value>| text_result(&json!({ name: items }).to_string());
-        Ok(match method {
-            ServerMethod::ListResources => list("resources", client.resources().await?),
-            ServerMethod::ListTemplates => {
-                list("resourceTemplates", client.resource_templates().await?)
+        let (capability, params) = match self {
+            Self::ListResources => return Ok(list("resources", client.resources().await?)),
+            Self::ListTemplates => {
+                let templates = client.resource_templates().await?;
+                return Ok(list("resourceTemplates", templates));
             }
-            ServerMethod::ListPrompts => list("prompts", client.prompts().await?),
-            ServerMethod::ReadResource => {
-                let read = client.read_resource(text("uri")?).await?;
-                let contents = read.get("contents").and_then(Value::as_array);
+            Self::ListPrompts => return Ok(list("prompts", client.prompts().await?)),
+            Self::ReadResource => ("resources", json!({ "uri": subject })),
+            Self::GetPrompt => ("prompts", prompt_params(subject, arguments)),
+            // The connection has brought them.
+            Self::Instructions => return Ok(Value::Null),
+        };
+        if !client.server_info().await?.has_capability(capability) {
+            let kind = ClientErrorKind::Unsupported { capability };
+            return Err(ClientError::new(client.name(), kind));
+        }
+        let answer = client.request(self.name(), params, options).await;
+        answer.map_err(|error| error.with_subject(subject))
+    }
+
+    /// Converts the result of a resource or a prompt to the form of a tool's result.
+    pub(super) fn to_tool_result(self, result: Value) -> Value {
+        match self {
+            Self::ReadResource => {
+                let contents = result.get("contents").and_then(Value::as_array);
                 let embed = |contents: &Value| json!({ "type": "resource", "resource": contents });
                 let blocks: Vec<Value> = contents.into_iter().flatten().map(embed).collect();
                 json!({ "content": blocks })
             }
-            ServerMethod::GetPrompt => {
-                let given = arguments.get("arguments").cloned().unwrap_or_default();
-                let prompt = client.get_prompt(text("name")?, given).await?;
-                let links = &self.resource_links;
-                links.add_prompt(principal, upstream.name(), &prompt);
-                text_result(&prompt.to_string())
-            }
-            ServerMethod::Instructions => instructions(upstream, &client).await?,
-        })
+            // Marks within a text would stay.
+            Self::GetPrompt => text_result(&unmark_large_integers(result.to_string())),
+            _ => result,
+        }
+    }
+}
+
+fn prompt_params(name: &str, arguments: &Value) -> Value {
+    match arguments.get("arguments") {
+        None | Some(Value::Null) => json!({ "name": name }),
+        Some(given) => json!({ "name": name, "arguments": given }),
     }
 }
 
 /// Returns the server's instructions, unless they look like prompt injection.
 async fn instructions(upstream: &Upstream, client: &McpClient) -> Result<Value, GatewayError> {
     let info = client.server_info().await?;
+    let refusal = |why: String| GatewayError::Quarantined {
+        server: upstream.name().to_owned(),
+        tool: ServerMethod::Instructions.name().to_owned(),
+        why,
+    };
     let text = info.instructions.as_deref().unwrap_or_default();
-    let findings = injection_scan::scan_text("instructions", text).findings(|_| None);
-    let refused = findings
-        .iter()
-        .any(|it| it.severity == ScanSeverity::Refused);
-    if refused && !upstream.settings.trust {
-        return Err(GatewayError::Quarantined {
-            server: upstream.name().to_owned(),
-            tool: ServerMethod::Instructions.name().to_owned(),
-            why: "they contain hidden characters or orders to a model".to_owned(),
-        });
+    if !upstream.settings.trust {
+        let scanned = injection_scan::scan_instructions(text).await;
+        let findings =
+            scanned.map_err(|error| refusal(format!("they could not be scanned: {error}")))?;
+        let mut severities = findings.iter().map(|it| it.severity);
+        if severities.any(|it| it == ScanSeverity::Refused) {
+            let why = "they contain hidden characters or orders to a model";
+            return Err(refusal(why.to_owned()));
+        }
     }
     Ok(text_result(&injection_scan::strip_hidden(text)))
 }

@@ -40,6 +40,7 @@ pub(crate) struct UpstreamListing {
 }
 
 /// A tool of the catalog.
+#[derive(Clone)]
 pub(crate) struct CatalogTool {
     pub(crate) def: Arc<ToolDef>,
     /// `server__tool`.
@@ -272,6 +273,18 @@ impl CatalogTool {
             refused,
         ));
         self
+    }
+
+    /// Returns the tool under the name of another server, whose calls go to this one.
+    pub(crate) fn for_server(&self, about: &GatewayServer) -> Self {
+        let full = qualified_tool_name(&about.config.name, &self.def.name);
+        let definition = build_exposed_definition(&self.exposed_definition, &full, false);
+        Self {
+            exposed: about.expose.allows(&self.def.name),
+            exposed_definition: Arc::new(definition),
+            qualified_name: full.into(),
+            ..self.clone()
+        }
     }
 
     /// Returns the description, shortened to `chars`.

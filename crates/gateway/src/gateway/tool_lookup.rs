@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_mcp_client::client::CachePolicy;
+use deliberate_mcp_client::{client::CachePolicy, tool_name::qualified_tool_name};
 use deliberate_toolkit::{ExternalTool, ToolError, matches_pattern};
 use futures::future::join_all;
 
@@ -76,10 +76,58 @@ impl Gateway {
         upstream: &Upstream,
         full: &str,
     ) -> Option<(Arc<Upstream>, Arc<CatalogTool>)> {
-        let other = self.upstream(upstream.settings.fallback.as_deref()?).ok()?;
-        let tool = strip_server_prefix(full, upstream.name())?;
-        let found = self.find_server_tool(other.name(), tool).await.ok()?;
-        Some((other, found))
+        let other = self.fallback_of(upstream)?;
+        let known = self.refresh(&other, CachePolicy::Cached).await.ok()?;
+        let name = upstream.name();
+        let rest = strip_server_prefix(full, name);
+        // A long name is shortened, so it has no such rest.
+        let is_called = |tool: &&Arc<CatalogTool>| {
+            let own = tool.def.name.as_str();
+            rest == Some(own) || qualified_tool_name(name, own) == full
+        };
+        let found = known.tools.iter().find(is_called)?;
+        let tool = require_callable(&other, found).ok()?;
+        let is_allowed = upstream.settings.allows(&tool.def.name);
+        is_allowed.then_some((other, tool))
+    }
+
+    fn fallback_of(&self, upstream: &Upstream) -> Option<Arc<Upstream>> {
+        self.upstream(upstream.settings.fallback.as_deref()?).ok()
+    }
+
+    /// Returns the tools of a server that was never listed: those of its fallback, under its name.
+    /// They can be called, so they can be found.
+    pub(super) fn fallback_tools(&self, upstream: &Upstream) -> Vec<Arc<CatalogTool>> {
+        let other = self
+            .fallback_of(upstream)
+            .filter(|_| upstream.catalog().is_none());
+        let Some(known) = other.and_then(|other| other.catalog()) else {
+            return Vec::new();
+        };
+        let usable = known.tools.iter().filter(|tool| tool.quarantine.is_none());
+        usable
+            .filter(|tool| upstream.settings.allows(&tool.def.name))
+            .map(|tool| Arc::new(tool.for_server(&upstream.settings)))
+            .collect()
+    }
+
+    /// Refreshes a server's catalog, and that of its fallback if the server was never listed.
+    pub(super) async fn refresh_with_fallback(
+        &self,
+        upstream: &Arc<Upstream>,
+        fresh: CachePolicy,
+    ) -> Result<Arc<ToolCatalog>, GatewayError> {
+        let outcome = self.refresh(upstream, fresh).await;
+        if outcome.is_err()
+            && upstream.catalog().is_none()
+            && let Some(other) = self.fallback_of(upstream)
+        {
+            // If that fails too, the server is reported by its own failure.
+            drop(self.refresh(&other, CachePolicy::Cached).await);
+            upstream.activity.list_failed.store(true, Ordering::Relaxed);
+            self.publish();
+        }
+        outcome
     }
 
     /// Returns the callable tool of this name at this server.
@@ -93,7 +141,7 @@ impl Gateway {
         if let Some(found) = known.get(tool) {
             return require_callable(&upstream, found);
         }
-        let full = deliberate_mcp_client::tool_name::qualified_tool_name(server, tool);
+        let full = qualified_tool_name(server, tool);
         Err(GatewayError::unknown_tool(&full, self.suggest_names(&full)))
     }
 
@@ -121,10 +169,13 @@ impl Gateway {
             .filter(|it| concerned(it))
             .collect();
         self.refresh_all(&servers, NAMED_SERVER_WAIT).await;
-        let known = servers.iter().filter_map(|upstream| upstream.catalog());
-        let usable = known
-            .flat_map(|known| known.tools.clone())
-            .filter(|tool| tool.quarantine.is_none());
+        let known = servers
+            .iter()
+            .flat_map(|upstream| match upstream.catalog() {
+                Some(known) => known.tools.clone(),
+                None => self.fallback_tools(upstream),
+            });
+        let usable = known.filter(|tool| tool.quarantine.is_none());
         usable
             .filter(|tool| matches_pattern(pattern, &tool.qualified_name))
             .map(|tool| ExternalTool {
@@ -211,8 +262,11 @@ impl Gateway {
             };
             let (gateway, server) = (self.clone(), upstream.clone());
             // The refresh continues after the caller has stopped waiting, for the next search.
-            let asked =
-                tokio::spawn(async move { gateway.refresh(&server, CachePolicy::Cached).await });
+            let asked = tokio::spawn(async move {
+                gateway
+                    .refresh_with_fallback(&server, CachePolicy::Cached)
+                    .await
+            });
             let same = |why: &str| (why.to_owned(), why.to_owned());
             let (why, outward) = match tokio::time::timeout(wait, asked).await {
                 Ok(Ok(Ok(_))) => return None,
@@ -245,11 +299,18 @@ impl Gateway {
     ) -> ToolSearchResult {
         let unavailable = self.refresh_for_search(server, view).await;
         let mut all: Vec<Arc<CatalogTool>> = Vec::new();
-        for upstream in self.visible_upstreams(server, view) {
-            let known = upstream.catalog();
-            let tools = known.iter().flat_map(|known| &known.tools);
-            let seen = tools.filter(|it| view.shows_tool(upstream.name(), &it.qualified_name));
-            all.extend(seen.cloned());
+        let servers = self.visible_upstreams(server, view);
+        for upstream in &servers {
+            let fallback = upstream.settings.fallback.as_deref();
+            let tools = match upstream.catalog() {
+                Some(known) => known.tools.clone(),
+                // The same tools are found once.
+                None if servers.iter().any(|it| Some(it.name()) == fallback) => continue,
+                None => self.fallback_tools(upstream),
+            };
+            let shown =
+                |it: &Arc<CatalogTool>| view.shows_tool(upstream.name(), &it.qualified_name);
+            all.extend(tools.into_iter().filter(shown));
         }
         let entries: Vec<&search::ToolSearchEntry> =
             all.iter().map(|tool| tool.search_entry.as_ref()).collect();

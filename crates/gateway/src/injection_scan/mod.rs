@@ -15,6 +15,7 @@ mod normalization;
 mod phrase_rules;
 mod result_mark;
 
+use deliberate_toolkit::{ComputeError, compute};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,6 +27,8 @@ pub use hidden_characters::{escape_hidden, strip_definition, strip_hidden, to_on
 const MAX_BYTES: usize = 256 * 1024;
 /// A larger schema is refused.
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
+/// The bytes of a result, or of a server's instructions, that are scanned on the async thread.
+const INLINE_MAX_BYTES: usize = 4 * 1024;
 /// The maximum number of characters that are shown of a finding.
 const MAX_SHOWN_CHARS: usize = 120;
 /// The maximum number of findings per definition.
@@ -168,6 +171,17 @@ pub fn scan_text(place: &str, text: &str) -> ScanResult {
     let mut scanned = ScanResult::default();
     scanned.scan(place, text, definition_texts::TextRole::Prose);
     scanned
+}
+
+/// Scans a server's instructions, whose length the client limits. The scan of long ones takes
+/// noticeable time, so it has a thread of its own.
+pub(crate) async fn scan_instructions(text: &str) -> Result<Vec<ScanFinding>, ComputeError> {
+    let scan = |text: &str| scan_text("instructions", text).findings(|_| None);
+    if text.len() <= INLINE_MAX_BYTES {
+        return Ok(scan(text));
+    }
+    let text = text.to_owned();
+    compute(move || scan(&text)).await
 }
 
 impl ScanResult {

@@ -102,11 +102,19 @@ struct DefinitionPin {
 
 type PinTable = BTreeMap<String, DefinitionPin>;
 
+/// What is known about a server.
+#[derive(Default)]
+struct PinBook {
+    pins: PinTable,
+    /// Whether the server was used before. Its first list may have been empty.
+    seen: bool,
+}
+
 pub(crate) struct PinStore {
     key: String,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    table: Mutex<Option<PinTable>>,
+    book: Mutex<Option<PinBook>>,
     warned: AtomicBool,
 }
 
@@ -116,7 +124,7 @@ impl PinStore {
             key: format!("gateway/pins/{server}"),
             store,
             clock,
-            table: Mutex::default(),
+            book: Mutex::default(),
             warned: AtomicBool::new(false),
         }
     }
@@ -132,15 +140,16 @@ impl PinStore {
         anew: bool,
         policy: PinPolicy,
     ) -> PinCheck {
-        let mut book = self.table.lock().await;
+        let mut book = self.book.lock().await;
         let mut read = Ok(());
         if anew || book.is_none() {
             read = self.reload(&mut book).await;
         }
         let mut now = book.take().unwrap_or_default();
-        let changes = offered
-            .iter()
-            .any(|it| would_change(&now, it, policy.trust));
+        let changes = !now.seen
+            || offered
+                .iter()
+                .any(|it| would_change(&now.pins, it, policy.trust));
         if changes && read.is_ok() {
             // If another process was faster, its pin counts.
             let mut fresh = Some(now);
@@ -155,10 +164,20 @@ impl PinStore {
                 readable: false,
             };
         }
-        let before = now.clone();
-        let pinned = self.pin_all(&mut now, offered, policy);
-        if now != before && read.is_ok() {
-            self.write(&now)
+        let before = now.seen.then(|| now.pins.clone());
+        let holds = policy.hold_new && now.seen;
+        let pinned = self.pin_all(
+            &mut now.pins,
+            offered,
+            PinPolicy {
+                hold_new: holds,
+                ..policy
+            },
+        );
+        now.seen = true;
+        // An empty table is stored too: it tells that the server was used.
+        if before.as_ref() != Some(&now.pins) && read.is_ok() {
+            self.write(&now.pins)
                 .await
                 .unwrap_or_else(|error| self.warn_once(&error));
         }
@@ -176,20 +195,25 @@ impl PinStore {
         offered: &OfferedDefinition,
         all: &[OfferedDefinition],
     ) -> Result<bool, StoreError> {
-        let mut book = self.table.lock().await;
+        let mut book = self.book.lock().await;
         let mut now = match self.read().await {
             Ok(now) => now,
             Err(PinReadError::Store(error)) => return Err(error),
-            Err(PinReadError::Corrupt) => all.iter().map(|it| self.unapproved_pin(it)).collect(),
+            Err(PinReadError::Corrupt) => PinBook {
+                pins: all.iter().map(|it| self.unapproved_pin(it)).collect(),
+                seen: true,
+            },
         };
-        let pending = now.get(&offered.name).and_then(|pin| pin.pending.as_ref());
+        let known = now.pins.get(&offered.name);
+        let pending = known.and_then(|pin| pin.pending.as_ref());
         if pending.is_some_and(|pending| *pending != offered.hash) {
             *book = Some(now);
             return Ok(false);
         }
-        let pin = self.new_pin(&now, offered, true);
-        now.insert(offered.name.clone(), pin);
-        self.write(&now).await?;
+        let pin = self.new_pin(&now.pins, offered, true);
+        now.pins.insert(offered.name.clone(), pin);
+        now.seen = true;
+        self.write(&now.pins).await?;
         *book = Some(now);
         Ok(true)
     }
@@ -208,18 +232,18 @@ impl PinStore {
 
     /// Records that these quarantined definitions were inspected.
     pub(crate) async fn mark_inspected(&self, offered: &[&OfferedDefinition]) {
-        let mut book = self.table.lock().await;
+        let mut book = self.book.lock().await;
         let Ok(mut now) = self.read().await else {
             return;
         };
-        let before = now.clone();
+        let before = now.pins.clone();
         for it in offered {
-            if let Some(pin) = now.get_mut(&it.name) {
+            if let Some(pin) = now.pins.get_mut(&it.name) {
                 pin.pending = Some(it.hash.clone());
             }
         }
-        if now != before {
-            self.write(&now)
+        if now.pins != before {
+            self.write(&now.pins)
                 .await
                 .unwrap_or_else(|error| self.warn_once(&error));
         }
@@ -228,8 +252,8 @@ impl PinStore {
 
     /// Returns the stored text of the pinned definition.
     pub(crate) async fn text(&self, tool: &str) -> Option<String> {
-        let book = self.table.lock().await;
-        book.as_ref()?.get(tool)?.text.clone()
+        let book = self.book.lock().await;
+        book.as_ref()?.pins.get(tool)?.text.clone()
     }
 
     fn pin_all(
@@ -238,7 +262,7 @@ impl PinStore {
         offered: &[OfferedDefinition],
         policy: PinPolicy,
     ) -> Vec<PinStatus> {
-        let holds = policy.hold_new && !policy.trust && !table.is_empty();
+        let holds = policy.hold_new && !policy.trust;
         let mut standings = Vec::with_capacity(offered.len());
         for it in offered {
             let full = table.len() >= MAX_PINS;
@@ -293,27 +317,29 @@ impl PinStore {
     }
 
     /// Replaces the known pins by the stored ones. The known pins stay if the store cannot be read.
-    async fn reload(&self, table: &mut Option<PinTable>) -> Result<(), PinReadError> {
+    async fn reload(&self, book: &mut Option<PinBook>) -> Result<(), PinReadError> {
         let read = self.read().await;
         let mut stored = read.inspect_err(|unread| match unread {
             PinReadError::Store(error) => self.warn_once(error),
             PinReadError::Corrupt => self.warn_once(&"they are damaged"),
         })?;
-        // Pins that could not be written are still known.
-        for (name, pin) in table.take().unwrap_or_default() {
-            stored.entry(name).or_insert(pin);
+        // What could not be written is still known.
+        let known = book.take().unwrap_or_default();
+        stored.seen |= known.seen;
+        for (name, pin) in known.pins {
+            stored.pins.entry(name).or_insert(pin);
         }
-        *table = Some(stored);
+        *book = Some(stored);
         Ok(())
     }
 
-    async fn read(&self) -> Result<PinTable, PinReadError> {
+    async fn read(&self) -> Result<PinBook, PinReadError> {
         let mut state = self.store.settings(&[&self.key]).await?;
-        let book = state.remove(&self.key).map(serde_json::from_value);
-        match book {
-            None => Ok(PinTable::new()),
-            Some(book) => book.map_err(|_| PinReadError::Corrupt),
-        }
+        let Some(pins) = state.remove(&self.key) else {
+            return Ok(PinBook::default());
+        };
+        let pins = serde_json::from_value(pins).map_err(|_| PinReadError::Corrupt)?;
+        Ok(PinBook { pins, seen: true })
     }
 
     async fn write(&self, table: &PinTable) -> Result<(), StoreError> {

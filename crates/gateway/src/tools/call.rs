@@ -15,8 +15,7 @@ use serde_json::{Map, Value};
 use super::{CALL_TOOL, call_report::CallReport};
 use crate::{
     Gateway,
-    gateway::{CallerView, ClientToolCall, ResumedCall},
-    injection_scan,
+    gateway::{CallTarget, CallerView, ClientToolCall, ResumedCall},
 };
 
 pub struct GatewayCall(pub Arc<Gateway>);
@@ -117,22 +116,16 @@ impl GatewayCall {
         report: &mut CallReport<'_>,
     ) -> Result<Value, ToolError> {
         let arguments = tool_arguments(input.arguments, input.more)?;
-        if let Some((upstream, method)) = self.0.find_method(&input.tool) {
-            report.set_target(upstream.name(), method.name());
-            let owner = call.owner();
-            let answer = self
-                .0
-                .run_method(&upstream, method, &arguments, owner.as_deref());
-            let mut result = answer.await?;
-            if !upstream.settings.trust {
-                injection_scan::mark_untrusted(&mut result, upstream.name()).await;
-            }
-            return Ok(result);
-        }
-        let view = CallerView(&call.principal().scope);
-        let found = self.0.find_tool(&input.tool).await;
-        let (served, tool) = found.map_err(|error| view.filter_error(&self.0, error))?;
-        report.set_target(served.name(), &tool.def.name);
+        let method = self.0.find_method(&input.tool);
+        let (upstream, target) = if let Some((upstream, method)) = method {
+            (upstream, CallTarget::Method(method))
+        } else {
+            let view = CallerView(&call.principal().scope);
+            let found = self.0.find_tool(&input.tool).await;
+            let (upstream, tool) = found.map_err(|error| view.filter_error(&self.0, error))?;
+            (upstream, CallTarget::Tool(tool))
+        };
+        report.set_target(upstream.name(), target.name());
         let tell = |update: McpProgress| {
             let message = update.message.unwrap_or_default();
             call.progress(update.done, update.total, &message);
@@ -144,8 +137,8 @@ impl GatewayCall {
             trace: call.trace(),
             presence: call.caller_presence(),
             on_progress: &tell,
-            upstream: served,
-            tool,
+            upstream,
+            target,
             arguments: Value::Object(arguments),
         };
         let again = input.again.map(|again| ResumedCall {
@@ -153,7 +146,7 @@ impl GatewayCall {
             responses: again.responses,
         });
         let answered = calling.run(again).await?;
-        report.set_target(&answered.server, &calling.tool.def.name);
+        report.set_target(&answered.server, calling.target.name());
         Ok(answered.result)
     }
 }

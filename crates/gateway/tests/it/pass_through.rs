@@ -11,17 +11,16 @@ use deliberate_json_schema::{mark_large_integers, unmark_large_integers};
 use deliberate_mcp_client::transport::McpEra;
 use deliberate_store::Pagination;
 use deliberate_toolkit::{
-    CallerContext, ClientFeatures, ClientRequestError, ClientRequests, LogForwarder, Principal,
-    TimedOutcome, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
-    ToolScope,
+    CallerContext, ClientFeatures, LogForwarder, Principal, TimedOutcome, Tool, ToolContext,
+    ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, ToolScope,
 };
-use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{
     mock_upstream::MockUpstream,
     support::{
-        GatewayFixture, open_store, progress_caller, server, temp_dir, text, tool, wait_until,
+        GatewayFixture, named_user, open_store, progress_caller, server, temp_dir, text, tool,
+        wait_until,
     },
 };
 
@@ -36,35 +35,6 @@ fn fixture(
     (fixture, up)
 }
 
-fn principal(name: &str) -> Principal {
-    Principal {
-        name: Some(name.into()),
-        scope: ToolScope::All,
-    }
-}
-
-/// A client whose user always answers with this name.
-struct NamedUser(&'static str);
-
-impl ClientRequests for NamedUser {
-    fn request(&self, _: &str, _: Value) -> BoxFuture<'_, Result<Value, ClientRequestError>> {
-        let answer = json!({ "action": "accept", "content": { "name": self.0 } });
-        Box::pin(async { Ok(answer) })
-    }
-}
-
-fn asked(name: &'static str) -> CallerContext {
-    CallerContext {
-        principal: principal(name),
-        client: ClientFeatures {
-            elicitation: true,
-            requests: Some(Arc::new(NamedUser(name))),
-            ..ClientFeatures::default()
-        },
-        ..CallerContext::default()
-    }
-}
-
 #[tokio::test]
 async fn a_question_among_several_calls_of_one_user_reaches_that_user_and_no_other() {
     for (other, answer) in [("ann", "Ann asks no one else"), ("ben", "")] {
@@ -73,11 +43,13 @@ async fn a_question_among_several_calls_of_one_user_reaches_that_user_and_no_oth
         let fixture = Arc::new(fixture);
         let running = {
             let fixture = fixture.clone();
-            let caller = asked(other);
+            let caller = named_user(other);
             tokio::spawn(async move { fixture.call_as(caller, "far__never", json!({})).await })
         };
         wait_until(|| !up.requests("tools/call").is_empty()).await;
-        let result = fixture.call_as(asked("ann"), "far__ask", json!({})).await;
+        let result = fixture
+            .call_as(named_user("ann"), "far__ask", json!({}))
+            .await;
         let result = text(&result.unwrap()["handed_on"]).to_string();
         let reached = result.contains("\"ann\"");
         assert_eq!(reached, !answer.is_empty(), "{other}: {result}");
@@ -244,7 +216,7 @@ async fn a_scope_allows_one_server() {
     assert!(!sees("gateway_search"));
 }
 
-const LARGE: &str = "18446744073709551617123";
+pub(crate) const LARGE: &str = "18446744073709551617123";
 
 /// The definition of a tool that takes and returns an integer.
 fn integer_tool(name: &str) -> Value {

@@ -285,3 +285,24 @@ async fn tools_that_a_known_server_adds_wait_for_approval_if_the_operator_wants(
     assert_eq!(approved, ["b"]);
     assert_eq!(error_code(&fixture, "far__b").await, "fine");
 }
+
+#[tokio::test]
+async fn a_server_without_tools_at_its_first_use_is_known_when_it_adds_some() {
+    let folder = temp_dir();
+    let player = Arc::new(MockUpstream::new(McpEra::Handshake, Vec::new()));
+    let mut careful = server("far");
+    careful.hold_new = true;
+    let fixture = |player: &Arc<MockUpstream>| {
+        let servers = vec![(careful.clone(), player.clone())];
+        GatewayFixture::new(open_store(folder.path()), servers)
+    };
+    let first = fixture(&player);
+    first.search("anything").await;
+    player.set_tools(vec![tool("a", "Adds things")]);
+    // The same holds after a restart.
+    for fixture in [fixture(&player), first] {
+        assert_eq!(error_code(&fixture, "far__a").await, "Quarantined");
+        let look = fixture.gateway.inspect("far").await.unwrap();
+        assert_eq!(look.tools[0].standing, ToolStatus::Held);
+    }
+}

@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 
 use super::{
     mock_upstream::MockUpstream,
-    support::{GatewayFixture, open_store, server, temp_dir, tool},
+    support::{GatewayFixture, modern_caller, open_store, server, temp_dir, tool},
 };
 
 fn fixture(folder: &tempfile::TempDir, settings: GatewayServer) -> GatewayFixture {
-    let up = MockUpstream::new(McpEra::Handshake, vec![tool("link", "Links")]);
+    let tools = vec![tool("link", "Links"), tool("links", "Links often")];
+    let up = MockUpstream::new(McpEra::Handshake, tools);
     GatewayFixture::new(open_store(folder.path()), vec![(settings, Arc::new(up))])
 }
 
@@ -88,6 +89,47 @@ async fn reading_a_link_needs_the_scopes_of_a_call() {
 }
 
 #[tokio::test]
+async fn a_result_full_of_links_costs_no_other_caller_theirs() {
+    let folder = temp_dir();
+    let fixture = fixture(&folder, server("far"));
+    let (ann, ben) = (caller("ann", &["far__*"]), caller("ben", &["far__*"]));
+    let call = fixture.call_as(ann.clone(), "far__link", json!({}));
+    call.await.unwrap();
+    let many = json!({ "first": 0, "count": 5_000 });
+    let call = fixture.call_as(ben.clone(), "far__links", many);
+    call.await.unwrap();
+    assert!(read(&fixture, &ann, "note://7").await.is_some());
+    // Of one result the first links are remembered.
+    assert!(read(&fixture, &ben, "note://many/99").await.is_some());
+    assert_eq!(read(&fixture, &ben, "note://many/100").await, None);
+}
+
+#[tokio::test]
+async fn a_caller_keeps_the_newest_links() {
+    let folder = temp_dir();
+    let fixture = fixture(&folder, server("far"));
+    let ann = caller("ann", &["far__*"]);
+    // A link that comes again counts as new.
+    for first in [0, 100, 200, 150, 300] {
+        let some = json!({ "first": first, "count": 100 });
+        let call = fixture.call_as(ann.clone(), "far__links", some);
+        call.await.unwrap();
+    }
+    let expected = [
+        (0, false),
+        (149, false),
+        (150, true),
+        (249, true),
+        (250, false),
+        (300, true),
+    ];
+    for (at, known) in expected {
+        let found = read(&fixture, &ann, &format!("note://many/{at}")).await;
+        assert_eq!(found.is_some(), known, "{at}");
+    }
+}
+
+#[tokio::test]
 async fn the_link_in_a_prompt_can_be_read() {
     let folder = temp_dir();
     let fixture = fixture(&folder, server("far"));
@@ -97,6 +139,18 @@ async fn the_link_in_a_prompt_can_be_read() {
     call.await.unwrap();
     let data = read(&fixture, &ann, "note://8").await.unwrap().unwrap();
     assert_eq!(text(&data), "text of \"note://8\"");
+}
+
+#[tokio::test]
+async fn a_question_during_the_read_of_a_link_is_declined_where_it_cannot_be_asked() {
+    let folder = temp_dir();
+    let fixture = fixture(&folder, server("far"));
+    let ann = modern_caller("ann");
+    let link = json!({ "uri": "note://ask" });
+    let call = fixture.call_as(ann.clone(), "far__link", link);
+    call.await.unwrap();
+    let data = read(&fixture, &ann, "note://ask").await.unwrap().unwrap();
+    assert_eq!(text(&data), r#"{"action":"cancel"}"#);
 }
 
 #[tokio::test]

@@ -14,9 +14,11 @@ use deliberate_store::{
     sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
 use deliberate_toolkit::{
-    CallLimits, CallOutcome, CallProgress, CallerContext, ClientFeatures, FixedModel, InputReply,
-    Principal, Registry, RegistryDeps, Tool, ToolError, ToolScope,
+    CallLimits, CallOutcome, CallProgress, CallerContext, ClientFeatures, ClientRequestError,
+    ClientRequests, FixedModel, InputReply, Principal, Registry, RegistryDeps, Tool, ToolError,
+    ToolScope,
 };
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -177,6 +179,32 @@ pub(crate) fn tool_names(found: &Value) -> Vec<String> {
 pub(crate) fn text(result: &Value) -> Value {
     let text = result["content"][0]["text"].as_str().unwrap();
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+/// A client whose user always answers with this name.
+struct NamedUser(&'static str);
+
+impl ClientRequests for NamedUser {
+    fn request(&self, _: &str, _: Value) -> BoxFuture<'_, Result<Value, ClientRequestError>> {
+        let answer = json!({ "action": "accept", "content": { "name": self.0 } });
+        Box::pin(async { Ok(answer) })
+    }
+}
+
+/// A client of the handshake era of this user.
+pub(crate) fn named_user(name: &'static str) -> CallerContext {
+    CallerContext {
+        principal: Principal {
+            name: Some(name.into()),
+            scope: ToolScope::All,
+        },
+        client: ClientFeatures {
+            elicitation: true,
+            requests: Some(Arc::new(NamedUser(name))),
+            ..ClientFeatures::default()
+        },
+        ..CallerContext::default()
+    }
 }
 
 /// A client of 2026-07-28 with this name and all features.

@@ -117,6 +117,19 @@ impl McpClient {
         }
     }
 
+    /// Runs requests that count as one call: within the server's rate limit, and in the status.
+    pub async fn count_as_call<T>(
+        &self,
+        requests: impl Future<Output = Result<T, ClientError>>,
+    ) -> Result<T, ClientError> {
+        self.check_rate_limit()?;
+        let begun = Instant::now();
+        let outcome = requests.await;
+        let counted = outcome.as_ref().map(|_| &Value::Null);
+        self.0.metrics.record_call(begun.elapsed(), counted);
+        outcome
+    }
+
     fn check_rate_limit(&self) -> Result<(), ClientError> {
         use governor::clock::Clock as _;
         let Some(pace) = &self.0.rate_limiter else {

@@ -9,10 +9,10 @@ use std::{
 use tokio::sync::oneshot;
 
 /// The name of the principal that holds a permit; `None` is the operator, whose share is not limited.
-pub(crate) type PermitHolder = Option<Arc<str>>;
+pub type PermitHolder = Option<Arc<str>>;
 
 /// A fixed number of permits.
-pub(crate) struct FairPermits {
+pub struct FairPermits {
     total: usize,
     share_percent: usize,
     state: Mutex<PermitState>,
@@ -31,7 +31,7 @@ struct PermitWaiter {
 }
 
 /// A permit; dropping it returns it.
-pub(crate) struct FairPermit {
+pub struct FairPermit {
     holder: PermitHolder,
     /// Where it is returned to; `None` if it was never handed out.
     permits: Option<Arc<FairPermits>>,
@@ -81,7 +81,8 @@ impl PermitState {
 }
 
 impl FairPermits {
-    pub(crate) fn new(total: usize, share_percent: usize) -> Arc<Self> {
+    /// Creates permits of which one principal takes at most this share of what the others leave.
+    pub fn new(total: usize, share_percent: usize) -> Arc<Self> {
         Arc::new(Self {
             total,
             share_percent,
@@ -105,7 +106,7 @@ impl FairPermits {
 
     /// Takes a permit if the holder may have one now. Nobody is overtaken: whoever could have it
     /// does not wait.
-    pub(crate) fn try_acquire(self: &Arc<Self>, holder: &PermitHolder) -> Option<FairPermit> {
+    pub fn try_acquire(self: &Arc<Self>, holder: &PermitHolder) -> Option<FairPermit> {
         let mut state = self.lock();
         if !state.may_take(holder, self.share_percent) {
             return None;
@@ -115,7 +116,7 @@ impl FairPermits {
     }
 
     /// Waits for a permit.
-    pub(crate) async fn acquire(self: &Arc<Self>, holder: &PermitHolder) -> FairPermit {
+    pub async fn acquire(self: &Arc<Self>, holder: &PermitHolder) -> FairPermit {
         loop {
             let granted = {
                 let mut state = self.lock();

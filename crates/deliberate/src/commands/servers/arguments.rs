@@ -2,11 +2,12 @@
 //! schema.
 
 use anyhow::{Context as _, bail};
+use deliberate_json_schema::mark_large_integers;
 use serde_json::{Map, Value};
 
 /// Parses `--args`, a JSON object.
 pub(super) fn from_json(text: &str) -> anyhow::Result<Value> {
-    let value: Value = serde_json::from_str(text).context("`--args` is not JSON")?;
+    let value: Value = parse_json(text).context("`--args` is not JSON")?;
     if !value.is_object() {
         bail!("`--args` must be a JSON object, such as '{{\"path\": \"notes.txt\"}}'");
     }
@@ -34,8 +35,13 @@ fn parse_by_schema(text: &str, property: Option<&Value>) -> Value {
     let as_text = || Value::String(text.to_owned());
     match property {
         Some(property) if accepts_type(property, "string") => as_text(),
-        _ => serde_json::from_str(text).unwrap_or_else(|_| as_text()),
+        _ => parse_json(text).unwrap_or_else(|_| as_text()),
     }
+}
+
+/// Parses JSON with marks for the integers beyond 64 bits, which the tool gets exactly.
+fn parse_json(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(&mark_large_integers(text))
 }
 
 fn accepts_type(property: &Value, kind: &str) -> bool {

@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
+use deliberate_json_schema::unmark_large_integers;
 use deliberate_mcp_client::{
     client::{CallOptions, McpProgress},
     content::McpToolResult,
@@ -65,7 +66,7 @@ pub(super) async fn run(
     connected.close().await;
     let result = result?;
     if args.json {
-        writeln!(shell.output, "{}", serde_json::to_string_pretty(&result)?)?;
+        writeln!(shell.output, "{}", to_pretty_json(&result)?)?;
     } else {
         print_result(&result, shell.output)?;
     }
@@ -131,6 +132,7 @@ async fn call_tool(
     let options = CallOptions {
         cancellation: cancelled.clone(),
         progress: Some(Arc::new(|progress| print_progress(&progress))),
+        exact_integers: true,
         ..CallOptions::default()
     };
     let running = connected
@@ -167,11 +169,16 @@ fn print_progress(progress: &McpProgress) {
 fn print_result(result: &Value, output: &mut dyn Write) -> anyhow::Result<()> {
     let result = McpToolResult::from_value(result);
     let text = match &result.structured {
-        Some(structured) if result.parts.is_empty() => serde_json::to_string_pretty(structured)?,
+        Some(structured) if result.parts.is_empty() => to_pretty_json(structured)?,
         _ => result.text(),
     };
     if !text.is_empty() {
         writeln!(output, "{}", escape_control(&text))?;
     }
     Ok(())
+}
+
+/// Returns a result as JSON with the integers beyond 64 bits as the server wrote them.
+fn to_pretty_json(result: &Value) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(result).map(unmark_large_integers)
 }

@@ -153,6 +153,47 @@ async fn a_tool_is_called_in_each_of_the_ways_to_name_it() {
     assert!(!text.stdout.trim().is_empty() && !text.stdout.contains("structuredContent"));
 }
 
+/// A server whose only tool answers with its arguments, in structured content.
+const COPYING_PROGRAM: &str = r#"
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  arguments=$(printf '%s' "$line" | sed -n 's/.*"arguments":\({[^}]*}\).*/\1/p')
+  part=result
+  case "$line" in
+    *'"initialize"'*) value='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) value='{"tools":[{"name":"copy","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}]}' ;;
+    *'"tools/call"'*) value="{\"content\":[],\"structuredContent\":$arguments}" ;;
+    *) part=error; value='{"code":-32601,"message":"no such method"}' ;;
+  esac
+  if [ -n "$id" ]; then printf '{"jsonrpc":"2.0","id":%s,"%s":%s}\n' "$id" "$part" "$value"; fi
+done
+"#;
+
+#[tokio::test]
+async fn integers_beyond_64_bits_are_sent_and_printed_exactly() {
+    const LARGE: &str = "18446744073709551617123";
+    let home = TestHome::new();
+    write(&home.path("work/copy.sh"), COPYING_PROGRAM);
+    let settings = "[servers.up]\ncommand = \"sh\"\nargs = [\"copy.sh\"]\ncwd = '";
+    let folder = home.path("work");
+    write_settings(&home, &format!("{settings}{}'\n", folder.display()));
+    let (pair, object) = (format!("n={LARGE}"), format!(r#"{{"n": {LARGE}}}"#));
+    let ways: [&[&str]; 2] = [&[&pair], &["--args", &object]];
+    for way in ways {
+        for format in [&[][..], &["--json"]] {
+            let call = [&["servers", "call", "up__copy"], way, format].concat();
+            let output = home.run(&call).await;
+            assert_success(&output);
+            let expected = format!("\"n\": {LARGE}\n");
+            assert!(
+                output.stdout.contains(&expected),
+                "{call:?} {}",
+                output.stdout
+            );
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_call_that_fails_is_told_by_the_exit_code() {
     let home = home_with_servers();
