@@ -26,6 +26,13 @@ const MAX_ROUNDS: usize = 10;
 /// The `_meta` key with which a request of revision 2026-07-28 asks for log messages.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
+/// The answer to a request.
+pub(super) struct ServerAnswer {
+    pub(super) result: Value,
+    /// The size of the result as the server wrote it.
+    pub(super) bytes: usize,
+}
+
 impl McpClient {
     /// Calls a tool. Returns the result as the server wrote it; a result with `isError` is not an
     /// error here.
@@ -42,7 +49,7 @@ impl McpClient {
         params.insert("arguments".to_owned(), arguments);
         let begun = Instant::now();
         let outcome = self.send_request("tools/call", params, &options).await;
-        let outcome = outcome.and_then(|result| self.validate_result(result));
+        let outcome = outcome.and_then(|answer| self.validate_result(answer.result));
         self.0
             .metrics
             .record_call(begun.elapsed(), outcome.as_ref());
@@ -82,7 +89,8 @@ impl McpClient {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
-        self.send_request(method, params, &options).await
+        let answer = self.send_request(method, params, &options).await?;
+        Ok(answer.result)
     }
 
     /// Pings the server and returns the time it took to answer.
@@ -128,12 +136,12 @@ impl McpClient {
         })
     }
 
-    async fn send_request(
+    pub(super) async fn send_request(
         &self,
         method: &str,
         params: Map<String, Value>,
         options: &CallOptions,
-    ) -> Result<Value, ClientError> {
+    ) -> Result<ServerAnswer, ClientError> {
         let work = async {
             let _place = self.acquire_slot(options).await?;
             self.request_until_complete(method, params, options).await
@@ -194,7 +202,7 @@ impl McpClient {
         method: &str,
         params: Map<String, Value>,
         options: &CallOptions,
-    ) -> Result<Value, ClientError> {
+    ) -> Result<ServerAnswer, ClientError> {
         let mut again = options.resumed_input.clone();
         for _ in 0..MAX_ROUNDS {
             let mut params = params.clone();
@@ -214,7 +222,8 @@ impl McpClient {
             let wants_input = connection.is_stateless()
                 && result.get("resultType").and_then(Value::as_str) == Some("input_required");
             if !wants_input || options.input_mode == InputMode::ReturnToCaller {
-                return Ok(result);
+                let bytes = raw.get().len();
+                return Ok(ServerAnswer { result, bytes });
             }
             again = Some(self.collect_input(&connection, &result, options).await?);
         }
