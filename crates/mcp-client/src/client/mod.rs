@@ -10,6 +10,7 @@ mod handler;
 mod listing_cache;
 mod param_headers;
 mod request;
+mod result_form;
 mod status;
 mod tool_call_result;
 mod tool_def;

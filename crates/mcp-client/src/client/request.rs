@@ -14,6 +14,7 @@ use super::{
         McpConnection, McpRequest, RequestFailure, handshake, pending_requests::LostResponse,
     },
     param_headers,
+    result_form::repair_result,
 };
 use crate::{
     ClientError, ClientErrorKind,
@@ -49,33 +50,13 @@ impl McpClient {
         params.insert("arguments".to_owned(), arguments);
         let begun = Instant::now();
         let outcome = self.send_request("tools/call", params, &options).await;
-        let outcome = outcome.and_then(|answer| self.validate_result(answer.result));
+        let outcome = outcome.and_then(|answer| {
+            repair_result(answer.result).map_err(|kind| ClientError::new(self.name(), kind))
+        });
         self.0
             .metrics
             .record_call(begun.elapsed(), outcome.as_ref());
         outcome.map_err(about)
-    }
-
-    /// Rejects a result that does not have the protocol's form, because other clients fail on it.
-    fn validate_result(&self, result: Value) -> Result<Value, ClientError> {
-        let is = |name: &str, fits: fn(&Value) -> bool| result.get(name).is_none_or(fits);
-        let blocks = |content: &Value| {
-            let blocks = content.as_array();
-            blocks.is_some_and(|blocks| blocks.iter().all(Value::is_object))
-        };
-        let fine = result.is_object()
-            && is("content", blocks)
-            && is("isError", Value::is_boolean)
-            && is("_meta", Value::is_object)
-            && is("resultType", Value::is_string);
-        if fine {
-            return Ok(result);
-        }
-        let reason = "the result does not have the form that the protocol defines".to_owned();
-        Err(ClientError::new(
-            self.name(),
-            ClientErrorKind::Malformed { reason },
-        ))
     }
 
     /// Sends any request.
