@@ -159,10 +159,10 @@ impl McpClient {
         config.check().map_err(|error| {
             ClientError::new(config.name.as_str(), ClientErrorKind::Config(error))
         })?;
-        let connector = transport::build_connector(&config, auth.clone()).map_err(|error| {
-            ClientError::new(config.name.as_str(), ClientErrorKind::Transport(error))
-        })?;
-        let older = transport::build_fallback_connector(&config, auth);
+        let unusable =
+            |error| ClientError::new(config.name.as_str(), ClientErrorKind::Transport(error));
+        let connector = transport::build_connector(&config, auth.clone()).map_err(unusable)?;
+        let older = transport::build_fallback_connector(&config, auth).map_err(unusable)?;
         Ok(Self::build(config, connector, older, handler))
     }
 
