@@ -203,13 +203,12 @@ impl ClientToolCall<'_> {
         answered: Map<String, Value>,
     ) -> Result<CallStep, GatewayError> {
         // The server that asked may be the fallback, and both servers may have changed meanwhile.
-        let tool = self
+        let (server, tool) = self
             .gateway
             .find_server_tool(server, &self.tool.def.name)
             .await?;
         let responses = Value::Object(answered);
         let again = ResumedInput { state, responses };
-        let server = self.gateway.upstream(server)?;
         self.start(&server, &tool, Some(again)).await
     }
 

@@ -76,22 +76,22 @@ impl Gateway {
         upstream: &Upstream,
         full: &str,
     ) -> Option<(Arc<Upstream>, Arc<CatalogTool>)> {
-        let other = self.upstream(upstream.settings.fallback.as_deref()?).ok()?;
+        let other = upstream.settings.fallback.as_deref()?;
         let tool = strip_server_prefix(full, upstream.name())?;
-        let found = self.find_server_tool(other.name(), tool).await.ok()?;
-        Some((other, found))
+        self.find_server_tool(other, tool).await.ok()
     }
 
-    /// Returns the callable tool of this name at this server.
+    /// Returns a server and its callable tool of this name.
     pub(crate) async fn find_server_tool(
         &self,
         server: &str,
         tool: &str,
-    ) -> Result<Arc<CatalogTool>, GatewayError> {
+    ) -> Result<(Arc<Upstream>, Arc<CatalogTool>), GatewayError> {
         let upstream = self.upstream(server)?;
         let known = self.refresh(&upstream, CachePolicy::Cached).await?;
         if let Some(found) = known.get(tool) {
-            return require_callable(&upstream, found);
+            let found = require_callable(&upstream, found)?;
+            return Ok((upstream, found));
         }
         let full = deliberate_mcp_client::tool_name::qualified_tool_name(server, tool);
         Err(GatewayError::unknown_tool(&full, self.suggest_names(&full)))

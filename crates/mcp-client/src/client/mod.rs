@@ -73,10 +73,7 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct McpClient(
-    Arc<McpClientInner>,
-    #[expect(dead_code, reason = "it is there to be dropped")] Option<Arc<ShutdownOnDrop>>,
-);
+pub struct McpClient(Arc<McpClientInner>, Option<Arc<ShutdownOnDrop>>);
 
 /// Cancels the client's background work when the last clone of the client is dropped.
 struct ShutdownOnDrop(CancellationToken);
@@ -211,6 +208,12 @@ impl McpClient {
     /// Returns the server's configuration.
     pub fn config(&self) -> &ServerConfig {
         &self.0.config
+    }
+
+    /// Returns true if there are other clones of this client.
+    pub fn has_other_users(&self) -> bool {
+        let user = self.1.as_ref();
+        user.is_some_and(|user| Arc::strong_count(user) > 1)
     }
 
     /// Returns what the server reported about itself. Connects if there is no connection.
