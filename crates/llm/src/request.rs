@@ -48,6 +48,11 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
+    /// Returns whether pictures of tool results reach the model. It may still be one that sees none.
+    fn accepts_images(&self) -> bool {
+        false
+    }
+
     /// Returns whether the replies come between calls, from the client's own model. Such a model is
     /// asked as rarely as possible, because each request costs its client a call.
     fn replies_between_calls(&self) -> bool {

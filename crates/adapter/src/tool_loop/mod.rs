@@ -17,6 +17,7 @@
 //! ```
 
 mod callable_tool;
+mod result_images;
 mod run;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -55,8 +56,8 @@ pub struct ToolLoopLimits {
     pub time: Duration,
     /// The maximum number of bytes of each result that the model sees.
     pub result_bytes: usize,
-    /// The maximum number of pictures of each result that the model sees. By default none: many
-    /// models reject pictures.
+    /// The maximum number of pictures of each result that the model sees, if its provider accepts
+    /// pictures. If the model then refuses them, it is asked again without.
     pub images: usize,
     /// The maximum number of tokens that the model may write in a turn.
     pub max_tokens: u32,
@@ -73,7 +74,7 @@ impl Default for ToolLoopLimits {
             tokens: 200_000,
             time: Duration::from_mins(5),
             result_bytes: 16 * 1024,
-            images: 0,
+            images: 4,
             max_tokens: 2_000,
             temperature: 0.3,
         }

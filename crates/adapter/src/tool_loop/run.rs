@@ -13,13 +13,11 @@ use tokio::time::Instant;
 
 use super::{
     ToolCallRecord, ToolLoop, ToolLoopError, ToolLoopEvent, ToolLoopResult, ToolLoopStopReason,
+    result_images::{limit_images, may_refuse_images, remove_images},
 };
 
 /// The share of the time after which the model is made to answer.
 const CALL_TIME_SHARE: f64 = 0.75;
-
-/// A larger picture is not shown; model APIs reject it.
-const MAX_IMAGE_BYTES: usize = 5 * 1024 * 1024;
 
 type LoopEventCallback<'a> = &'a (dyn Fn(ToolLoopEvent) + Send + Sync);
 
@@ -34,6 +32,8 @@ struct ToolLoopRun<'a> {
     calls: Vec<ToolCallRecord>,
     usage: TokenUsage,
     turns: usize,
+    /// Whether the model is shown the pictures of results.
+    shows_images: bool,
     /// The random part of the tags around results of tools.
     fence_nonce: u32,
 }
@@ -53,6 +53,7 @@ pub(super) async fn run(
         calls: Vec::new(),
         usage: TokenUsage::default(),
         turns: 0,
+        shows_images: chain.model.accepts_images(),
         fence_nonce: SystemIds.nonce(),
     };
     loop {
@@ -103,6 +104,37 @@ impl ToolLoopRun<'_> {
 
     async fn run_turn(&mut self, last: bool) -> Result<ModelTurn, deliberate_llm::ModelError> {
         self.turns += 1;
+        let mut outcome = self.ask_model(last).await;
+        if let Err(error) = &outcome
+            && may_refuse_images(error)
+            && self.remove_all_images()
+        {
+            outcome = self.ask_model(last).await;
+        }
+        (self.on_event)(ToolLoopEvent::TurnFinished {
+            number: self.turns,
+            usage: self.usage,
+        });
+        outcome
+    }
+
+    /// Removes the pictures from the conversation and shows no others. Returns false if there are
+    /// none.
+    fn remove_all_images(&mut self) -> bool {
+        let results = self.messages.iter_mut().flat_map(|it| &mut it.results);
+        let with_images: Vec<_> = results.filter(|it| !it.images.is_empty()).collect();
+        if with_images.is_empty() {
+            return false;
+        }
+        with_images.into_iter().for_each(remove_images);
+        for record in &mut self.calls {
+            remove_images(&mut record.result);
+        }
+        self.shows_images = false;
+        true
+    }
+
+    async fn ask_model(&mut self, last: bool) -> Result<ModelTurn, deliberate_llm::ModelError> {
         let limits = &self.tool_loop.limits;
         let ask = ModelRequest {
             key: format!("turn{}", self.turns),
@@ -134,10 +166,6 @@ impl ToolLoopRun<'_> {
             Err(failed) => (failed.replies, Err(failed.error)),
         };
         self.add_usage(&replies);
-        (self.on_event)(ToolLoopEvent::TurnFinished {
-            number: self.turns,
-            usage: self.usage,
-        });
         outcome
     }
 
@@ -203,13 +231,16 @@ impl ToolLoopRun<'_> {
         (self.on_event)(ToolLoopEvent::CallStarted(call.clone()));
         let most = self.tool_loop.limits.result_bytes;
         match tokio::time::timeout_at(self.call_deadline, tool.call(&call.arguments)).await {
-            Ok(Ok((text, mut images))) => {
-                images.retain(|image| image.data.len() <= MAX_IMAGE_BYTES);
-                images.truncate(self.tool_loop.limits.images);
-                ToolCallOutput {
-                    images,
-                    ..ToolCallOutput::success(call, truncate_result(text, most))
+            Ok(Ok((text, images))) => {
+                let text = truncate_result(text, most);
+                let mut result = ToolCallOutput::success(call, text);
+                result.images = images;
+                if self.shows_images {
+                    limit_images(&mut result, self.tool_loop.limits.images);
+                } else {
+                    remove_images(&mut result);
                 }
+                result
             }
             Ok(Err(text)) => ToolCallOutput::error(call, truncate_result(text, most)),
             Err(_) => ToolCallOutput::error(call, "The call took too long."),

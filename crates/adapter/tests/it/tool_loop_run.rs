@@ -11,11 +11,13 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::adapter_support::{adapter, handshake_server};
-use super::tool_loop_support::{ScriptedTurn, behavior_tool, call_turn, scripted_chat_model};
+use super::tool_loop_support::{
+    ScriptedChatModel, ScriptedTurn, behavior_tool, call_turn, scripted_chat_model,
+};
 use crate::client_support::{stdio, wait_until, with_deadline};
 use deliberate_adapter::{
     Adapter, AdapterConfig, ToolLoop, ToolLoopLimits,
-    tool_loop::{ToolLoopEvent, ToolLoopStopReason},
+    tool_loop::{ToolLoopEvent, ToolLoopResult, ToolLoopStopReason},
 };
 
 #[tokio::test]
@@ -326,30 +328,77 @@ async fn over_the_wire_too() {
     assert_eq!(finished.calls[0].result.text, "through the wire");
 }
 
-#[tokio::test]
-async fn a_model_that_sees_pictures_is_shown_them() {
+/// Lets a model draw five pictures in one call, and returns its requests and what came of it.
+async fn draw(
+    mut model: ScriptedChatModel,
+    accepts_images: bool,
+    limits: ToolLoopLimits,
+) -> (Vec<ModelRequest>, ToolLoopResult) {
     let server = handshake_server(json!([{ "name": "draw" }]), |stage, message| {
         let image = json!({ "type": "image", "mimeType": "image/png", "data": "QUJD" });
-        stage.answer(message, &json!({ "content": [image] }));
+        stage.answer(message, &json!({ "content": vec![image; 5] }));
     });
     let adapter = adapter(&[("a", &server)], AdapterConfig::default());
     let functions = adapter.to_functions().await.unwrap().functions;
-    for (images, seen) in [(0, 0), (4, 1)] {
-        let model = Arc::new(scripted_chat_model(
-            [ScriptedTurn::Calls(vec![("a__draw", json!({}))])],
-            ScriptedTurn::Text("a picture"),
-        ));
-        let limits = ToolLoopLimits {
-            images,
-            ..ToolLoopLimits::default()
-        };
-        let tool_loop = ToolLoop::new(model.clone())
-            .with_tools(functions.clone())
-            .with_limits(limits);
-        with_deadline(tool_loop.run("draw")).await.unwrap();
-        let asks = model.requests.lock().unwrap().clone();
+    model.accepts_images = accepts_images;
+    let model = Arc::new(model);
+    let tool_loop = ToolLoop::new(model.clone())
+        .with_tools(functions)
+        .with_limits(limits);
+    let finished = with_deadline(tool_loop.run("draw")).await.unwrap();
+    let asks = model.requests.lock().unwrap().clone();
+    (asks, finished)
+}
+
+fn drawing_model(answer: ScriptedTurn) -> ScriptedChatModel {
+    scripted_chat_model([ScriptedTurn::Calls(vec![("a__draw", json!({}))])], answer)
+}
+
+#[tokio::test]
+async fn a_model_is_shown_pictures_if_its_provider_accepts_them() {
+    let few = ToolLoopLimits {
+        images: 1,
+        ..ToolLoopLimits::default()
+    };
+    for (accepts, limits, shown, note) in [
+        (
+            true,
+            ToolLoopLimits::default(),
+            4,
+            "[1 picture(s) not shown: at most 4",
+        ),
+        (true, few, 1, "[4 picture(s) not shown: at most 1"),
+        (
+            false,
+            ToolLoopLimits::default(),
+            0,
+            "[5 picture(s) not shown: this model takes no pictures]",
+        ),
+    ] {
+        let model = drawing_model(ScriptedTurn::Text("a picture"));
+        let (asks, _) = draw(model, accepts, limits).await;
         let result = &asks[1].messages[2].results[0];
-        assert_eq!(result.images.len(), seen);
-        assert!(result.text.contains("image"), "{}", result.text);
+        assert_eq!(result.images.len(), shown);
+        assert!(result.text.contains("image/png"), "{}", result.text);
+        assert!(result.text.contains(note), "{}", result.text);
     }
+}
+
+#[tokio::test]
+async fn a_model_that_refuses_pictures_is_asked_without_them() {
+    let model = drawing_model(ScriptedTurn::RefusesImages("a guess"));
+    let (asks, finished) = draw(model, true, ToolLoopLimits::default()).await;
+    let counts: Vec<_> = asks[1..]
+        .iter()
+        .map(|ask| ask.messages[2].results[0].images.len())
+        .collect();
+    assert_eq!(counts, [4, 0]);
+    assert_eq!((finished.text.as_str(), finished.turns), ("a guess", 2));
+    let seen = &finished.calls[0].result;
+    assert!(seen.images.is_empty());
+    assert!(
+        seen.text.contains("this model takes no pictures"),
+        "{}",
+        seen.text
+    );
 }

@@ -27,6 +27,8 @@ pub(crate) enum ScriptedTurn {
     Text(&'static str),
     Calls(Vec<(&'static str, Value)>),
     Fails,
+    /// A text, if the request has no pictures; else the refusal of a model that sees none.
+    RefusesImages(&'static str),
 }
 
 /// Plays the scripted turns and records the requests.
@@ -37,6 +39,7 @@ pub(crate) struct ScriptedChatModel {
     pub(crate) requests: Mutex<Vec<ModelRequest>>,
     pub(crate) latency: Duration,
     pub(crate) tokens: u64,
+    pub(crate) accepts_images: bool,
 }
 
 pub(crate) fn scripted_chat_model(
@@ -49,11 +52,17 @@ pub(crate) fn scripted_chat_model(
         requests: Mutex::default(),
         latency: Duration::ZERO,
         tokens: 10,
+        accepts_images: true,
     }
 }
 
 pub(crate) fn call_turn(names: &[&'static str]) -> ScriptedTurn {
     ScriptedTurn::Calls(names.iter().map(|name| (*name, json!({}))).collect())
+}
+
+fn has_images(ask: &ModelRequest) -> bool {
+    let mut results = ask.messages.iter().flat_map(|it| &it.results);
+    results.any(|it| !it.images.is_empty())
 }
 
 impl ScriptedChatModel {
@@ -78,7 +87,12 @@ impl ScriptedChatModel {
             None => self.otherwise.clone(),
         };
         match says {
-            ScriptedTurn::Text(text) => Ok(ModelReply {
+            ScriptedTurn::RefusesImages(_) if has_images(ask) => Err(ModelError::Api {
+                provider: "scripted".to_owned(),
+                status: 400,
+                message: "this model does not support image input".to_owned(),
+            }),
+            ScriptedTurn::Text(text) | ScriptedTurn::RefusesImages(text) => Ok(ModelReply {
                 text: text.to_owned(),
                 usage,
                 ..ModelReply::default()
@@ -113,6 +127,10 @@ impl ChatModel for ScriptedChatModel {
 
     fn supports_tools(&self) -> bool {
         true
+    }
+
+    fn accepts_images(&self) -> bool {
+        self.accepts_images
     }
 
     fn complete<'a>(

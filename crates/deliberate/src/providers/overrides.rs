@@ -66,6 +66,10 @@ impl ChatModel for ModelWithOverrides {
         self.model.supports_tools()
     }
 
+    fn accepts_images(&self) -> bool {
+        self.model.accepts_images()
+    }
+
     fn has_stored_prompts(&self) -> bool {
         self.model.has_stored_prompts()
     }

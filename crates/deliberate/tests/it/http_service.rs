@@ -258,6 +258,28 @@ async fn a_hangup_reloads_tokens_and_ends_no_call() {
 
 #[cfg(unix)]
 #[tokio::test]
+async fn a_mistake_in_the_tokens_file_leaves_the_settings_as_they_were_too() {
+    let applied = "hosts, origins and limits";
+    let service = Service::start("").await;
+    let settings = "[http]\nrequests_per_minute = 2\n";
+    std::fs::write(service.home.path("work/config.toml"), settings).unwrap();
+    std::fs::write(service.home.path("work/tokens.toml"), "[carol]\n").unwrap();
+    service.server.signal("HUP").await.unwrap();
+    service.wait_for_log("not reloaded").await;
+    for _ in 0..5 {
+        assert_eq!(service.status(ALICE).await, 200);
+    }
+    let tokens = format!("[alice]\ntoken = \"{ALICE}\"\n");
+    std::fs::write(service.home.path("work/tokens.toml"), tokens).unwrap();
+    service.server.signal("HUP").await.unwrap();
+    service.wait_for_log(applied).await;
+    service.wait_for_log("no longer accepted: bob").await;
+    let log = service.server.output();
+    assert_eq!(log.matches(applied).count(), 1, "{log}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
 async fn a_tokens_file_that_others_can_read_is_refused_at_the_start_and_at_a_reload() {
     let service = Service::start("").await;
     let file = service.home.path("work/tokens.toml");

@@ -9,6 +9,8 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
+#[cfg(target_os = "linux")]
+mod certificates;
 mod command;
 mod concurrent_processes;
 mod crash;

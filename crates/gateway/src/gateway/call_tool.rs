@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
-use super::{CatalogTool, Gateway, ServerMethod, ServerSet, Upstream};
+use super::{CatalogTool, Gateway, ServerMethod, Upstream};
 use crate::GatewayError;
 
 /// The number of queued progress notifications. Further ones are dropped; the newest is enough.
@@ -119,7 +119,6 @@ impl Gateway {
 
     fn upstream_caller(self: &Arc<Self>, principal: Option<String>) -> UpstreamCaller {
         UpstreamCaller {
-            set: self.set(),
             principal,
             gateway: Arc::downgrade(self),
         }
@@ -128,7 +127,6 @@ impl Gateway {
 
 /// Makes calls. A suspended call is stored in the gateway, so it holds only a weak reference to it.
 struct UpstreamCaller {
-    set: Arc<ServerSet>,
     /// The principal with whose credentials the call is made.
     principal: Option<String>,
     gateway: Weak<Gateway>,
@@ -145,15 +143,10 @@ impl UpstreamCaller {
         options: CallOptions,
     ) -> Result<ToolCallResult, GatewayError> {
         let Some(other) = upstream.settings.fallback.as_deref() else {
-            let executed = self.call_at(upstream.name(), &tool.def, arguments, options);
+            let executed = self.call_at(upstream, &tool.def, arguments, options);
             return Ok(executed.await?.without_violation());
         };
-        let first = self.call_at(
-            upstream.name(),
-            &tool.def,
-            arguments.clone(),
-            options.clone(),
-        );
+        let first = self.call_at(upstream, &tool.def, arguments.clone(), options.clone());
         let (failed, invalid) = match first.await {
             Ok(executed) => match executed.violation_error(&tool.def) {
                 Some(failed) => (failed, Some(executed)),
@@ -172,16 +165,19 @@ impl UpstreamCaller {
             return give_up(failed);
         }
         // The fallback's definition must be approved like the first one.
-        let Some(stand_in) = self.find_fallback_tool(other, &tool.def.name).await else {
+        let Some((other, stand_in)) = self.find_fallback_tool(other, &tool.def.name).await else {
             return give_up(failed);
         };
         tracing::debug!(
             server = upstream.name(),
-            other,
+            other = other.name(),
             code = failed.code(),
             "calling the fallback server"
         );
-        match self.call_at(other, &stand_in.def, arguments, options).await {
+        match self
+            .call_at(&other, &stand_in.def, arguments, options)
+            .await
+        {
             Ok(executed) => Ok(executed.without_violation()),
             Err(mut error) => {
                 error.earlier_error = Some(Box::new(failed));
@@ -190,7 +186,11 @@ impl UpstreamCaller {
         }
     }
 
-    async fn find_fallback_tool(&self, server: &str, tool: &str) -> Option<Arc<CatalogTool>> {
+    async fn find_fallback_tool(
+        &self,
+        server: &str,
+        tool: &str,
+    ) -> Option<(Arc<Upstream>, Arc<CatalogTool>)> {
         let gateway = self.gateway.upgrade()?;
         gateway.find_server_tool(server, tool).await.ok()
     }
@@ -199,11 +199,12 @@ impl UpstreamCaller {
     /// meanwhile does not count.
     async fn call_at(
         &self,
-        server: &str,
+        upstream: &Upstream,
         tool: &Arc<ToolDef>,
         arguments: Value,
         options: CallOptions,
     ) -> Result<CheckedAnswer, deliberate_mcp_client::ClientError> {
+        let server = upstream.name();
         let wrong = |kind| {
             deliberate_mcp_client::ClientError::new(server, kind).with_subject(tool.name.as_str())
         };
@@ -216,10 +217,6 @@ impl UpstreamCaller {
         if !faults.is_empty() {
             return Err(wrong(ClientErrorKind::InvalidArguments(faults)));
         }
-        // A reload may have added the fallback since, which then serves the next call.
-        let Some(upstream) = self.set.get(server) else {
-            return Err(wrong(ClientErrorKind::UnknownTool { nearest: None }));
-        };
         let (client, _permit) = tokio::select! {
             biased;
             () = options.cancellation.cancelled() => {

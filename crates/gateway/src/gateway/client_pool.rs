@@ -40,8 +40,9 @@ struct OwnClient {
 }
 
 impl OwnClient {
+    /// Tells whether a call uses the connection; a call holds a clone from its beginning to its end.
     fn is_busy(&self) -> bool {
-        self.client.status().in_flight > 0
+        self.client.has_other_users()
     }
 }
 
@@ -148,13 +149,6 @@ impl ClientPool {
     fn busy_error(&self, wait: Duration, reason: String) -> ClientError {
         let busy = ClientErrorKind::Backoff { wait, reason };
         ClientError::new(self.shared.name(), busy)
-    }
-
-    /// Returns the number of requests that wait for an answer, on all connections.
-    pub(super) fn in_flight(&self) -> usize {
-        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        let own: usize = own.values().map(|it| it.client.status().in_flight).sum();
-        own + self.shared.status().in_flight
     }
 
     /// Closes all connections.

@@ -205,16 +205,18 @@ impl ClientToolCall<'_> {
         answered: Map<String, Value>,
     ) -> Result<CallStep, GatewayError> {
         // The server that asked may be the fallback, and both servers may have changed meanwhile.
-        let target = match &self.target {
+        let (server, target) = match &self.target {
             CallTarget::Tool(tool) => {
                 let found = self.gateway.find_server_tool(server, &tool.def.name);
-                CallTarget::Tool(found.await?)
+                let (server, tool) = found.await?;
+                (server, CallTarget::Tool(tool))
             }
-            CallTarget::Method(method) => CallTarget::Method(*method),
+            CallTarget::Method(method) => {
+                (self.gateway.upstream(server)?, CallTarget::Method(*method))
+            }
         };
         let responses = Value::Object(answered);
         let again = ResumedInput { state, responses };
-        let server = self.gateway.upstream(server)?;
         self.start(&server, &target, Some(again)).await
     }
 

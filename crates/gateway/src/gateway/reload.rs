@@ -152,11 +152,12 @@ impl Gateway {
 }
 
 /// Closes the connections of a removed server when its running calls have ended, each of which has the
-/// time that the server's settings give it.
+/// time that the server's settings give it. A call holds its server from the moment it finds the tool
+/// until it ends, so also while it connects, validates or is between two pages.
 async fn retire(upstream: Arc<Upstream>) {
     upstream.removed.cancel();
     let retired_at = Instant::now();
-    while upstream.clients.in_flight() > 0 && retired_at.elapsed() < upstream.longest_call() {
+    while Arc::strong_count(&upstream) > 1 && retired_at.elapsed() < upstream.longest_call() {
         tokio::time::sleep(REMOVAL_CHECK).await;
     }
     upstream.clients.close().await;

@@ -130,16 +130,17 @@ impl Gateway {
         outcome
     }
 
-    /// Returns the callable tool of this name at this server.
+    /// Returns a server and its callable tool of this name.
     pub(crate) async fn find_server_tool(
         &self,
         server: &str,
         tool: &str,
-    ) -> Result<Arc<CatalogTool>, GatewayError> {
+    ) -> Result<(Arc<Upstream>, Arc<CatalogTool>), GatewayError> {
         let upstream = self.upstream(server)?;
         let known = self.refresh(&upstream, CachePolicy::Cached).await?;
         if let Some(found) = known.get(tool) {
-            return require_callable(&upstream, found);
+            let found = require_callable(&upstream, found)?;
+            return Ok((upstream, found));
         }
         let full = qualified_tool_name(server, tool);
         Err(GatewayError::unknown_tool(&full, self.suggest_names(&full)))

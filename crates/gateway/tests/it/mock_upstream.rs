@@ -35,7 +35,10 @@ pub(crate) struct MockUpstream {
     deferred_calls: Mutex<Vec<(Arc<MockConnection>, RequestId, Value)>>,
     /// The permits of calls that answer with a large integer when a test lets them.
     pub(crate) late_answers: Arc<Semaphore>,
+    /// The permits of connections, which a test can take away.
+    pub(crate) opening: Semaphore,
     pub(crate) open_count: AtomicUsize,
+    pub(crate) closed_count: AtomicUsize,
     /// Every message it received.
     pub(crate) messages: Mutex<Vec<Value>>,
     /// The text of the last message it received.
@@ -65,7 +68,9 @@ impl MockUpstream {
             uncacheable: false,
             deferred_calls: Mutex::default(),
             late_answers: Arc::new(Semaphore::new(0)),
+            opening: Semaphore::new(1),
             open_count: AtomicUsize::new(0),
+            closed_count: AtomicUsize::new(0),
             messages: Mutex::default(),
             last_text: Mutex::default(),
             connections: Mutex::default(),
@@ -133,6 +138,7 @@ impl Connector for MockConnector {
     ) -> BoxFuture<'_, Result<Arc<dyn McpTransport>, TransportError>> {
         Box::pin(async move {
             self.0.open_count.fetch_add(1, Ordering::Relaxed);
+            drop(self.0.opening.acquire().await.unwrap());
             if self.0.dead {
                 let reason = "nobody is there".to_owned();
                 return Err(TransportError::Unreachable { reason });
@@ -177,6 +183,7 @@ impl McpTransport for MockConnection {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
+            self.upstream.closed_count.fetch_add(1, Ordering::Relaxed);
             self.inbox
                 .push(IncomingEvent::Closed(Some(TransportError::Closed {
                     reason: "closed".to_owned(),

@@ -175,6 +175,34 @@ async fn a_call_at_a_removed_server_has_the_time_of_its_server() {
 }
 
 #[tokio::test]
+async fn a_call_that_connects_to_a_removed_server_ends_before_the_connection_is_closed() {
+    for name in ["far__echo", "far__resources/list"] {
+        let folder = temp_dir();
+        let (fixture, ups) = fixture(&folder, vec![server("far")]);
+        ups[0].opening.forget_permits(1);
+        let registry = fixture.registry.clone();
+        let call = async move {
+            let arguments = json!({ "tool": name, "arguments": {} });
+            let caller = CallerContext::default();
+            registry.call("gateway_call", arguments, caller).await
+        };
+        let running = tokio::spawn(call);
+        wait_until(|| ups[0].open_count.load(Ordering::Relaxed) == 1).await;
+        tokio::time::pause();
+        let report = fixture.gateway.reload(Vec::new(), BTreeMap::new()).await;
+        assert_eq!(report.removed, ["far"]);
+        for _ in 0..5 {
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        tokio::time::resume();
+        ups[0].opening.add_permits(1);
+        let outcome = running.await.unwrap();
+        assert!(outcome.is_ok(), "{name}: {:?}", outcome.err());
+        wait_until(|| ups[0].closed_count.load(Ordering::Relaxed) == 1).await;
+    }
+}
+
+#[tokio::test]
 async fn resources_prompts_and_instructions_are_called_like_tools() {
     let folder = temp_dir();
     let (fixture, _) = fixture(&folder, vec![server("far")]);

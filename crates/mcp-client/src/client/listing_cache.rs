@@ -11,7 +11,11 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{CallOptions, McpClient, ServerEvent, ToolDef, param_headers};
-use crate::{ClientError, ClientErrorKind, config::TransportConfig, transport::McpEra};
+use crate::{
+    ClientError, ClientErrorKind,
+    config::TransportConfig,
+    transport::{McpEra, TransportError},
+};
 
 /// The maximum number of pages that are read of one list.
 const MAX_PAGES: usize = 200;
@@ -203,9 +207,12 @@ impl McpClient {
         Err(ClientError::new(self.name(), kind))
     }
 
-    /// Reads a list to its end, up to the limits on pages and items.
+    /// Reads a list to its end, up to the limits on pages and items. All pages together may be as
+    /// large as one message: in memory they are one list.
     async fn fetch_pages(&self, method: &str, field: &str) -> Result<ListPages, ClientError> {
         let most = self.config().limits.max_items;
+        let mut bytes_left = self.config().limits.message_bytes;
+        let options = CallOptions::default();
         let mut pages = ListPages {
             items: Vec::new(),
             ttl: None,
@@ -218,8 +225,14 @@ impl McpClient {
             if let Some(cursor) = &cursor {
                 params.insert("cursor".to_owned(), cursor.clone());
             }
-            let page = self.request(method, Value::Object(params), CallOptions::default());
-            let mut page = page.await?;
+            let answer = self.send_request(method, params, &options).await?;
+            let Some(left) = bytes_left.checked_sub(answer.bytes) else {
+                let limit = self.config().limits.message_bytes;
+                let kind = ClientErrorKind::Transport(TransportError::TooLarge { limit });
+                return Err(ClientError::new(self.name(), kind).with_subject(method));
+            };
+            bytes_left = left;
+            let mut page = answer.result;
             if let Some(ttl) = page.get("ttlMs").and_then(Value::as_u64) {
                 let ttl = Duration::from_millis(ttl.min(86_400_000));
                 pages.ttl = Some(pages.ttl.map_or(ttl, |known| known.min(ttl)));

@@ -10,6 +10,7 @@ mod handler;
 mod listing_cache;
 mod param_headers;
 mod request;
+mod result_form;
 mod status;
 mod tool_call_result;
 mod tool_def;
@@ -72,10 +73,7 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct McpClient(
-    Arc<McpClientInner>,
-    #[expect(dead_code, reason = "it is there to be dropped")] Option<Arc<ShutdownOnDrop>>,
-);
+pub struct McpClient(Arc<McpClientInner>, Option<Arc<ShutdownOnDrop>>);
 
 /// Cancels the client's background work when the last clone of the client is dropped.
 struct ShutdownOnDrop(CancellationToken);
@@ -158,10 +156,10 @@ impl McpClient {
         config.check().map_err(|error| {
             ClientError::new(config.name.as_str(), ClientErrorKind::Config(error))
         })?;
-        let connector = transport::build_connector(&config, auth.clone()).map_err(|error| {
-            ClientError::new(config.name.as_str(), ClientErrorKind::Transport(error))
-        })?;
-        let older = transport::build_fallback_connector(&config, auth);
+        let unusable =
+            |error| ClientError::new(config.name.as_str(), ClientErrorKind::Transport(error));
+        let connector = transport::build_connector(&config, auth.clone()).map_err(unusable)?;
+        let older = transport::build_fallback_connector(&config, auth).map_err(unusable)?;
         Ok(Self::build(config, connector, older, handler))
     }
 
@@ -210,6 +208,12 @@ impl McpClient {
     /// Returns the server's configuration.
     pub fn config(&self) -> &ServerConfig {
         &self.0.config
+    }
+
+    /// Returns true if there are other clones of this client.
+    pub fn has_other_users(&self) -> bool {
+        let user = self.1.as_ref();
+        user.is_some_and(|user| Arc::strong_count(user) > 1)
     }
 
     /// Returns what the server reported about itself. Connects if there is no connection.

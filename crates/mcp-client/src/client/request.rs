@@ -14,6 +14,7 @@ use super::{
         McpConnection, McpRequest, RequestFailure, handshake, pending_requests::LostResponse,
     },
     param_headers,
+    result_form::repair_result,
 };
 use crate::{
     ClientError, ClientErrorKind,
@@ -25,6 +26,13 @@ const MAX_ROUNDS: usize = 10;
 
 /// The `_meta` key with which a request of revision 2026-07-28 asks for log messages.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+
+/// The answer to a request.
+pub(super) struct ServerAnswer {
+    pub(super) result: Value,
+    /// The size of the result as the server wrote it.
+    pub(super) bytes: usize,
+}
 
 impl McpClient {
     /// Calls a tool. Returns the result as the server wrote it; a result with `isError` is not an
@@ -42,33 +50,13 @@ impl McpClient {
         params.insert("arguments".to_owned(), arguments);
         let begun = Instant::now();
         let outcome = self.send_request("tools/call", params, &options).await;
-        let outcome = outcome.and_then(|result| self.validate_result(result));
+        let outcome = outcome.and_then(|answer| {
+            repair_result(answer.result).map_err(|kind| ClientError::new(self.name(), kind))
+        });
         self.0
             .metrics
             .record_call(begun.elapsed(), outcome.as_ref());
         outcome.map_err(about)
-    }
-
-    /// Rejects a result that does not have the protocol's form, because other clients fail on it.
-    fn validate_result(&self, result: Value) -> Result<Value, ClientError> {
-        let is = |name: &str, fits: fn(&Value) -> bool| result.get(name).is_none_or(fits);
-        let blocks = |content: &Value| {
-            let blocks = content.as_array();
-            blocks.is_some_and(|blocks| blocks.iter().all(Value::is_object))
-        };
-        let fine = result.is_object()
-            && is("content", blocks)
-            && is("isError", Value::is_boolean)
-            && is("_meta", Value::is_object)
-            && is("resultType", Value::is_string);
-        if fine {
-            return Ok(result);
-        }
-        let reason = "the result does not have the form that the protocol defines".to_owned();
-        Err(ClientError::new(
-            self.name(),
-            ClientErrorKind::Malformed { reason },
-        ))
     }
 
     /// Sends any request.
@@ -82,7 +70,8 @@ impl McpClient {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
-        self.send_request(method, params, &options).await
+        let answer = self.send_request(method, params, &options).await?;
+        Ok(answer.result)
     }
 
     /// Pings the server and returns the time it took to answer.
@@ -141,12 +130,12 @@ impl McpClient {
         })
     }
 
-    async fn send_request(
+    pub(super) async fn send_request(
         &self,
         method: &str,
         params: Map<String, Value>,
         options: &CallOptions,
-    ) -> Result<Value, ClientError> {
+    ) -> Result<ServerAnswer, ClientError> {
         let work = async {
             let _place = self.acquire_slot(options).await?;
             self.request_until_complete(method, params, options).await
@@ -207,7 +196,7 @@ impl McpClient {
         method: &str,
         params: Map<String, Value>,
         options: &CallOptions,
-    ) -> Result<Value, ClientError> {
+    ) -> Result<ServerAnswer, ClientError> {
         let mut again = options.resumed_input.clone();
         for _ in 0..MAX_ROUNDS {
             let mut params = params.clone();
@@ -227,7 +216,8 @@ impl McpClient {
             let wants_input = connection.is_stateless()
                 && result.get("resultType").and_then(Value::as_str) == Some("input_required");
             if !wants_input || options.input_mode == InputMode::ReturnToCaller {
-                return Ok(result);
+                let bytes = raw.get().len();
+                return Ok(ServerAnswer { result, bytes });
             }
             again = Some(self.collect_input(&connection, &result, options).await?);
         }

@@ -67,12 +67,12 @@ pub(crate) fn build_authorizer(_: &crate::ServerConfig) -> Option<Arc<dyn http::
 pub(crate) fn build_fallback_connector(
     config: &crate::ServerConfig,
     auth: Option<Arc<dyn http::Authorizer>>,
-) -> Option<Arc<dyn Connector>> {
+) -> Result<Option<Arc<dyn Connector>>, TransportError> {
     let TransportConfig::Http(http) = &config.transport else {
-        return None;
+        return Ok(None);
     };
-    let older = sse::SseConnector::new(http.clone(), &config.limits, auth).ok()?;
-    Some(Arc::new(older))
+    let older = sse::SseConnector::new(http.clone(), &config.limits, auth)?;
+    Ok(Some(Arc::new(older)))
 }
 
 /// Opens connections to a server.

@@ -191,3 +191,19 @@ async fn the_state_tells_how_it_stands() {
     with_deadline(client.close()).await;
     assert_eq!(client.status().state, ClientState::Stopped);
 }
+
+#[tokio::test]
+async fn a_client_tells_whether_somebody_else_uses_it() {
+    let server = ScriptedServer::new(|stage, message| {
+        if !answer_handshake(stage, message) {
+            stage.answer_text(message, "done");
+        }
+    });
+    let client = server.client();
+    call(&client, "any", json!({})).await.unwrap();
+    assert!(!client.has_other_users());
+    let user = client.clone();
+    assert!(client.has_other_users());
+    drop(user);
+    assert!(!client.has_other_users());
+}

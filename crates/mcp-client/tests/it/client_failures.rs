@@ -303,3 +303,38 @@ async fn what_a_program_cannot_do_is_told_with_what_it_wrote() {
         "{shown}"
     );
 }
+
+#[tokio::test]
+async fn a_part_of_a_result_that_has_a_wrong_form_does_not_take_the_rest_with_it() {
+    let server = ScriptedServer::new(|stage, message| {
+        if answer_handshake(stage, message) {
+            return;
+        }
+        let newer = json!({ "type": "hologram", "data": 3 });
+        let kept = json!({ "type": "text", "text": "kept" });
+        let result = match message["params"]["name"].as_str() {
+            Some("parts") => json!({
+                "content": [7, kept, { "type": "text" }, newer, { "type": "image", "data": "AA==" }],
+                "_meta": "no object",
+            }),
+            Some("content") => json!({ "content": "kept" }),
+            _ => json!({ "content": [kept], "isError": "perhaps" }),
+        };
+        stage.answer(message, &result);
+    });
+    let client = server.client();
+    let result = call(&client, "parts", json!({})).await.unwrap();
+    let blocks = result["content"].as_array().unwrap();
+    assert_eq!(blocks.len(), 5);
+    assert_eq!(blocks[1]["text"], "kept");
+    assert_eq!(blocks[3]["type"], "hologram");
+    for at in [0, 2, 4] {
+        let note = blocks[at]["text"].as_str().unwrap();
+        assert!(note.contains("left out"), "{note}");
+    }
+    assert!(result.get("_meta").is_none(), "{result}");
+    for tool in ["content", "flag"] {
+        let error = call(&client, tool, json!({})).await.unwrap_err();
+        assert_eq!(error.code(), "Malformed", "{tool}");
+    }
+}

@@ -257,6 +257,38 @@ async fn pages_that_go_round_or_hold_nothing_are_left() {
     }
 }
 
+/// Lists tools forever, with a description of 4,000 characters on each page.
+fn server_of_large_pages() -> Arc<ScriptedServer> {
+    let asked = AtomicUsize::new(0);
+    ScriptedServer::new(move |stage, message| {
+        if answer_handshake(stage, message) {
+            return;
+        }
+        let name = asked.fetch_add(1, Ordering::SeqCst).to_string();
+        let tool = json!({ "name": name, "description": "x".repeat(4_000), "inputSchema": {} });
+        stage.answer(message, &json!({ "tools": [tool], "nextCursor": name }));
+    })
+}
+
+#[tokio::test]
+async fn all_pages_together_are_no_larger_than_one_message_may_be() {
+    let server = server_of_large_pages();
+    let mut config = stdio("puppet", &[]);
+    config.limits.message_bytes = 50_000;
+    let client = server.client_with(config);
+    let error = with_deadline(client.tools(CachePolicy::Cached)).await;
+    let error = error.unwrap_err();
+    assert_eq!(error.code(), "AnswerTooLong");
+    let text = error.to_string();
+    assert!(
+        text.contains("tools/list") && text.contains("50000 bytes"),
+        "{text}"
+    );
+    assert!(error.hint().unwrap().contains("message_bytes"), "{error:?}");
+    let pages = server.received_of("tools/list").len();
+    assert_eq!(pages, 13);
+}
+
 #[tokio::test]
 async fn tools_that_cannot_be_used_are_left_out_with_the_reason() {
     let client = client(stdio("twice", &["--fault", "dup-tools"]));

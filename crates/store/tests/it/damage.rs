@@ -8,6 +8,7 @@ use std::{
 
 use deliberate_core::{Change, ErrorCode};
 use deliberate_store::{EpochFilter, Pagination, Store as _, StoreError};
+use sqlx::{ConnectOptions as _, Connection as _, sqlite::SqliteConnectOptions};
 
 use crate::{
     samples::{session, thought_with_text},
@@ -134,4 +135,47 @@ async fn the_check_finds_damage_and_no_backup_of_it_is_left() {
         .filter(|name| name.to_string_lossy().starts_with("copy"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// Takes the text of a thought away, in a column that must have one. The pages of the file are fine,
+/// so that reading and copying them meets no damage.
+async fn remove_required_text(path: &Path) {
+    let options = SqliteConnectOptions::new().filename(path);
+    let mut database = options.connect().await.unwrap();
+    for statement in [
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'content    TEXT NOT NULL', 'content    TEXT') \
+         WHERE name = 'thoughts'",
+        "PRAGMA writable_schema = RESET",
+        "UPDATE thoughts SET content = NULL WHERE id = 't7'",
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'content    TEXT', 'content    TEXT NOT NULL') \
+         WHERE name = 'thoughts'",
+    ] {
+        sqlx::query(statement).execute(&mut database).await.unwrap();
+    }
+    database.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_backup_is_checked_itself_because_copying_does_not_meet_all_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    fill(&path).await;
+    remove_required_text(&path).await;
+    let store = open(&path);
+    let copy = folder.path().join("copy.db");
+    let failed = store.backup_to(&copy).await.unwrap_err();
+    assert_eq!(failed.code(), ErrorCode::DatabaseDamaged, "{failed}");
+    assert!(failed.to_string().contains("NULL value"), "{failed}");
+    assert!(!copy.exists());
+    // The copying alone succeeds.
+    let options = SqliteConnectOptions::new().filename(&path);
+    let mut database = options.connect().await.unwrap();
+    let unchecked = folder.path().join("unchecked.db");
+    sqlx::query("VACUUM INTO $1")
+        .bind(unchecked.to_str().unwrap())
+        .execute(&mut database)
+        .await
+        .unwrap();
 }

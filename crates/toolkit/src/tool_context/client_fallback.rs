@@ -94,6 +94,10 @@ impl ChatModel for ClientFallback {
         self.model.supports_tools()
     }
 
+    fn accepts_images(&self) -> bool {
+        self.model.accepts_images()
+    }
+
     fn has_stored_prompts(&self) -> bool {
         self.model.has_stored_prompts()
     }

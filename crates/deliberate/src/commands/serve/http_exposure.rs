@@ -70,8 +70,17 @@ pub(crate) fn plain_http_warning(address: SocketAddr, http: &HttpServerSettings)
     let url = http.public_url.as_deref();
     let parsed = url.and_then(|url| url::Url::parse(url).ok());
     let is_encrypted = parsed.is_some_and(|url| url.scheme() == "https");
-    let is_reached = !address.ip().to_canonical().is_loopback() || is_public(url);
-    (is_reached && !is_encrypted).then(|| {
+    let is_reached = !address.ip().to_canonical().is_loopback();
+    if is_encrypted {
+        return is_reached.then(|| {
+            format!(
+                "other machines reach {address} over plain HTTP too, past the proxy of \
+                 http.public_url; clients that do so send tokens that others can read on the way; \
+                 listen on 127.0.0.1, or let nothing but the proxy reach the port"
+            )
+        });
+    }
+    (is_reached || is_public(url)).then(|| {
         format!(
             "clients on other machines reach {address} over plain HTTP, so that others can read \
              their tokens on the way; put a proxy with TLS in front of it and set \
@@ -151,7 +160,7 @@ mod tests {
             (
                 everywhere,
                 &[("http.public_url", "https://mcp.example.com")],
-                false,
+                true,
             ),
             (
                 everywhere,

@@ -6,9 +6,11 @@ use std::{
 };
 
 use deliberate_server::http::guard::HttpGuard;
-use futures::future::BoxFuture;
 
-use super::{http, reload::ReloadListener};
+use super::{
+    http,
+    reload::{PreparedReload, ReloadListener},
+};
 use crate::config::LoadedConfig;
 
 /// The HTTP server that runs, if any.
@@ -31,15 +33,18 @@ impl ReloadListener for RunningHttp {
         ]
     }
 
-    fn reload<'a>(&'a self, loaded: &'a LoadedConfig) -> BoxFuture<'a, anyhow::Result<String>> {
-        Box::pin(async move {
-            let Some((address, guard)) = self.0.get() else {
-                return Ok("HTTP is not served".to_owned());
-            };
+    fn prepare<'a>(&'a self, loaded: &'a LoadedConfig) -> anyhow::Result<PreparedReload<'a>> {
+        let running = self.0.get();
+        if let Some((_, guard)) = running {
             http::check_settings(&loaded.settings)?;
             http::check_exposure(guard.is_open(), &loaded.settings.http)?;
+        }
+        Ok(Box::pin(async move {
+            let Some((address, guard)) = running else {
+                return Ok("HTTP is not served".to_owned());
+            };
             guard.reload(&http::guard_options(*address, &loaded.settings));
             Ok("hosts, origins and limits of HTTP".to_owned())
-        })
+        }))
     }
 }

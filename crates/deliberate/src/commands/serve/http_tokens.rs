@@ -4,9 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::bail;
 use deliberate_server::http::auth::{SharedTokens, Tokens, TokensError, is_private};
-use futures::future::BoxFuture;
 
-use super::reload::ReloadListener;
+use super::reload::{PreparedReload, ReloadListener};
 use crate::config::{LoadedConfig, SettingOrigin};
 
 /// The tokens of the settings; `None` if none are configured.
@@ -30,22 +29,22 @@ impl ReloadListener for TokenReload {
         &["http.token", "http.tokens_file"]
     }
 
-    fn reload<'a>(&'a self, loaded: &'a LoadedConfig) -> BoxFuture<'a, anyhow::Result<String>> {
-        Box::pin(async move {
-            let read = read_tokens(loaded);
-            let Some(accepted) = self.0.get() else {
-                if read?.is_some() {
-                    bail!("the server was started without tokens; restart it to require them");
-                }
-                return Ok("no tokens are required".to_owned());
-            };
-            // Without tokens the server stays closed.
-            let tokens = match read {
-                Err(error) if matches!(error.downcast_ref(), Some(TokensError::Empty { .. })) => {
-                    Tokens::default()
-                }
-                read => read?.unwrap_or_default(),
-            };
+    fn prepare<'a>(&'a self, loaded: &'a LoadedConfig) -> anyhow::Result<PreparedReload<'a>> {
+        let read = read_tokens(loaded);
+        let Some(accepted) = self.0.get() else {
+            if read?.is_some() {
+                bail!("the server was started without tokens; restart it to require them");
+            }
+            return Ok(Box::pin(async { Ok("no tokens are required".to_owned()) }));
+        };
+        // Without tokens the server stays closed.
+        let tokens = match read {
+            Err(error) if matches!(error.downcast_ref(), Some(TokensError::Empty { .. })) => {
+                Tokens::default()
+            }
+            read => read?.unwrap_or_default(),
+        };
+        Ok(Box::pin(async move {
             let before = accepted.current();
             let ended: Vec<&str> = before
                 .names()
@@ -57,7 +56,7 @@ impl ReloadListener for TokenReload {
             }
             accepted.replace(tokens);
             Ok(done)
-        })
+        }))
     }
 }
 

@@ -5,11 +5,10 @@ use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Clock as _, SystemClock, Timestamp};
 use deliberate_store::sqlite::{LogRetention, SqliteStore};
-use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::reload::ReloadListener;
+use super::reload::{PreparedReload, ReloadListener};
 use crate::config::{LoadedConfig, RetentionSettings};
 
 /// Soon enough for a server that a client starts for a short while, and after the handshake.
@@ -49,16 +48,16 @@ impl ReloadListener for RetentionReload {
         &["retention.days", "retention.log_bytes"]
     }
 
-    fn reload<'a>(&'a self, loaded: &'a LoadedConfig) -> BoxFuture<'a, anyhow::Result<String>> {
-        Box::pin(async move {
-            let settings = loaded.settings.retention;
+    fn prepare<'a>(&'a self, loaded: &'a LoadedConfig) -> anyhow::Result<PreparedReload<'a>> {
+        let settings = loaded.settings.retention;
+        Ok(Box::pin(async move {
             self.0.send_if_modified(|current| {
                 let differs = *current != settings;
                 *current = settings;
                 differs
             });
             Ok("retention of the log".to_owned())
-        })
+        }))
     }
 }
 

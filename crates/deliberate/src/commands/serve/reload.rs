@@ -1,5 +1,6 @@
 //! Reads the settings again on SIGHUP and applies what can change while the server runs. Running
-//! calls are not affected. Settings that cannot be read change nothing.
+//! calls are not affected. All parts check the settings before any applies them, so that a mistake
+//! changes nothing.
 
 use std::sync::Arc;
 
@@ -11,13 +12,16 @@ use crate::{
     logging::LogLevelControl,
 };
 
+/// What applies settings that were checked. It describes what was reloaded.
+pub(crate) type PreparedReload<'a> = BoxFuture<'a, anyhow::Result<String>>;
+
 /// A part of the server that applies changed settings while it runs.
 pub(crate) trait ReloadListener: Send + Sync {
     /// Returns the keys that this part applies; changes of all other keys need a restart.
     fn keys(&self) -> &'static [&'static str];
 
-    /// Applies the settings and describes what was reloaded. After an error the earlier ones stay.
-    fn reload<'a>(&'a self, loaded: &'a LoadedConfig) -> BoxFuture<'a, anyhow::Result<String>>;
+    /// Checks the settings and returns what applies them. Until that runs the earlier ones stay.
+    fn prepare<'a>(&'a self, loaded: &'a LoadedConfig) -> anyhow::Result<PreparedReload<'a>>;
 }
 
 /// What is needed to read the settings again.
@@ -62,8 +66,18 @@ impl Reloader {
                 return;
             }
         };
+        let mut prepared = Vec::with_capacity(self.listeners.len());
         for listener in &self.listeners {
-            match listener.reload(&loaded).await {
+            match listener.prepare(&loaded) {
+                Ok(reload) => prepared.push(reload),
+                Err(error) => tracing::error!("not reloaded: {error:#}"),
+            }
+        }
+        if prepared.len() < self.listeners.len() {
+            return;
+        }
+        for reload in prepared {
+            match reload.await {
                 Ok(done) => tracing::info!("reloaded: {done}"),
                 Err(error) => tracing::error!("not reloaded: {error:#}"),
             }
@@ -97,11 +111,11 @@ impl ReloadListener for LogLevelControl {
         &["log.level", "log.content", "log.audit"]
     }
 
-    fn reload<'a>(&'a self, loaded: &'a LoadedConfig) -> BoxFuture<'a, anyhow::Result<String>> {
-        Box::pin(async {
+    fn prepare<'a>(&'a self, loaded: &'a LoadedConfig) -> anyhow::Result<PreparedReload<'a>> {
+        Ok(Box::pin(async {
             let log = &loaded.settings.log;
             self.set(log.filter())?;
             Ok(format!("log level {:?}", log.level).to_lowercase())
-        })
+        }))
     }
 }

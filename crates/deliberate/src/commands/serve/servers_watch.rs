@@ -9,11 +9,10 @@ use std::{
 };
 
 use deliberate_gateway::Gateway;
-use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::reload::ReloadListener;
+use super::reload::{PreparedReload, ReloadListener};
 use crate::{config::LoadedConfig, wiring};
 
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -60,12 +59,12 @@ impl ReloadListener for ServersReload {
         &["gateway.servers_file", "gateway.import"]
     }
 
-    fn reload<'a>(&'a self, loaded: &'a LoadedConfig) -> BoxFuture<'a, anyhow::Result<String>> {
-        Box::pin(async move {
+    fn prepare<'a>(&'a self, loaded: &'a LoadedConfig) -> anyhow::Result<PreparedReload<'a>> {
+        Ok(Box::pin(async move {
             self.loaded.send_replace(Arc::new(loaded.clone()));
             wiring::gateway::reload_servers(&self.gateway, loaded).await;
             Ok("upstream servers".to_owned())
-        })
+        }))
     }
 }
 

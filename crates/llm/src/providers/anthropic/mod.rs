@@ -311,6 +311,11 @@ impl ChatModel for Anthropic {
         self.supports_tools.load(Ordering::Relaxed)
     }
 
+    /// Pictures are parts of native results only.
+    fn accepts_images(&self) -> bool {
+        self.supports_tools()
+    }
+
     fn rate_limited_for(&self) -> Option<std::time::Duration> {
         self.http.rate_limited_for()
     }

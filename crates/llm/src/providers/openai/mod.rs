@@ -360,6 +360,11 @@ impl ChatModel for OpenAi {
         self.capabilities().tools
     }
 
+    /// Pictures follow native results only.
+    fn accepts_images(&self) -> bool {
+        self.supports_tools()
+    }
+
     fn rate_limited_for(&self) -> Option<std::time::Duration> {
         self.http.rate_limited_for()
     }

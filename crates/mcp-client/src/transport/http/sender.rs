@@ -2,7 +2,7 @@
 //! within the server's origin only. It does not know what messages mean.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -48,7 +48,8 @@ const MAX_SEGMENT: usize = 20;
 
 /// The HTTP client of one server.
 pub(crate) struct HttpSender {
-    client: Client,
+    /// Built with the first request.
+    client: OnceLock<Client>,
     origin: Origin,
     post_headers: HeaderMap,
     get_headers: HeaderMap,
@@ -95,7 +96,7 @@ impl HttpSender {
         );
         posting.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Ok(Self {
-            client: build_client(&config.url, limits)?,
+            client: OnceLock::new(),
             origin: config.url.origin(),
             post_headers: posting,
             get_headers: listening,
@@ -105,6 +106,16 @@ impl HttpSender {
             url: config.url,
             limits: limits.clone(),
         })
+    }
+
+    /// Returns the underlying client. A failure to build it is not stored: it may be a moment without
+    /// file descriptors.
+    fn client(&self) -> Result<&Client, TransportError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let built = build_client(&self.url, &self.limits)?;
+        Ok(self.client.get_or_init(|| built))
     }
 
     /// Returns the server's URL for people, without the query and long path segments, which may be
@@ -201,13 +212,14 @@ impl HttpSender {
         &self,
         call: &OutgoingHttpRequest,
     ) -> Result<Response, TransportError> {
+        let client = self.client()?;
         let mut url = call.url.clone();
         let mut status = StatusCode::TEMPORARY_REDIRECT;
         for _ in 0..=MAX_REDIRECTS {
             let mut request = Request::new(call.method.clone(), url.clone());
             request.headers_mut().clone_from(&call.headers);
             *request.body_mut() = call.body.clone().map(Into::into);
-            let response = (self.client.execute(request).await)
+            let response = (client.execute(request).await)
                 .map_err(|error| error::from_reqwest(&error, self.limits.connect_timeout))?;
             status = response.status();
             match self.redirect_target(&call.method, &url, &response)? {
@@ -306,12 +318,14 @@ fn build_client(url: &Url, limits: &ServerLimits) -> Result<Client, TransportErr
     } else {
         builder
     };
-    builder.build().map_err(|error| TransportError::Unsendable {
-        reason: format!(
-            "the HTTP client could not be created: {}",
-            error::innermost_reason(&error)
-        ),
-    })
+    builder
+        .build()
+        .map_err(|error| TransportError::Unreachable {
+            reason: format!(
+                "the HTTP client could not be created: {}",
+                error::innermost_reason(&error)
+            ),
+        })
 }
 
 fn is_loopback(url: &Url) -> bool {

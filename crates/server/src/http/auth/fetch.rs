@@ -1,6 +1,6 @@
 //! Fetches JSON documents from an issuer with limits on size and time and without redirects.
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 use reqwest::{Client, Response, header, redirect::Policy};
 use serde::de::DeserializeOwned;
@@ -18,6 +18,8 @@ pub(super) enum FetchError {
     Insecure,
     #[error("the issuer cannot be reached")]
     Unreachable(#[from] reqwest::Error),
+    #[error("the HTTP client could not be built")]
+    NoClient(#[source] reqwest::Error),
     #[error("the issuer answered with status {0}")]
     Status(u16),
     #[error("the document is larger than 256 KiB")]
@@ -31,26 +33,40 @@ pub(super) enum FetchError {
 /// Fetches documents from one issuer.
 #[derive(Debug)]
 pub(super) struct Fetcher {
-    client: Client,
+    /// Built with the first request.
+    client: OnceLock<Client>,
     /// Whether the issuer runs on this machine, so that plain HTTP does not leave it.
     local: bool,
 }
 
 impl Fetcher {
-    pub(super) fn new(issuer: &Url) -> Result<Self, reqwest::Error> {
+    pub(super) fn new(issuer: &Url) -> Self {
+        Self {
+            client: OnceLock::new(),
+            local: is_loopback(issuer),
+        }
+    }
+
+    /// Returns the underlying client. A failure to build it is not stored: it may be a moment without
+    /// file descriptors.
+    fn client(&self) -> Result<&Client, FetchError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
         // An error means that a provider is already installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let local = is_loopback(issuer);
         let builder = Client::builder()
             // A redirect would let another host supply the keys.
             .redirect(Policy::none())
             .timeout(FETCH_TIMEOUT)
             .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
-        let builder = if local { builder.no_proxy() } else { builder };
-        Ok(Self {
-            client: builder.build()?,
-            local,
-        })
+        let builder = if self.local {
+            builder.no_proxy()
+        } else {
+            builder
+        };
+        let built = builder.build().map_err(FetchError::NoClient)?;
+        Ok(self.client.get_or_init(|| built))
     }
 
     pub(super) async fn get<T: DeserializeOwned>(&self, url: &Url) -> Result<T, FetchError> {
@@ -58,7 +74,7 @@ impl Fetcher {
             return Err(FetchError::Insecure);
         }
         let response = self
-            .client
+            .client()?
             .get(url.clone())
             .header(header::ACCEPT, "application/json")
             .send()

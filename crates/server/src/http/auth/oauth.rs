@@ -68,11 +68,6 @@ pub enum OAuthError {
     /// The audience is empty.
     #[error("the OAuth audience is empty; omit it to use the resource")]
     Audience,
-    /// The HTTP client could not be created.
-    #[error(
-        "the HTTP client for the issuer cannot be created: {0}; check the machine's certificates"
-    )]
-    Client(#[from] reqwest::Error),
 }
 
 /// Verifies tokens of an issuer.
@@ -123,7 +118,7 @@ impl ResourceServer {
                 &options.issuer,
                 options.required_scope.as_deref(),
             ),
-            keys: JwksCache::new(Fetcher::new(&issuer)?, source),
+            keys: JwksCache::new(Fetcher::new(&issuer), source),
             issuer: options.issuer,
             required_scope: options.required_scope,
             validation,

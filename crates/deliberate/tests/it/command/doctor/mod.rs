@@ -61,6 +61,12 @@ async fn plain_http_beyond_this_machine_is_noted() {
     let mut encrypted = doctor.to_vec();
     encrypted.extend(["--set", "http.public_url=https://mcp.example.com"]);
     let findings = parse_findings(&home.run(&encrypted).await);
+    let (verdict, text) = find_verdict(&findings, "http");
+    assert_eq!(verdict, "note");
+    assert!(text.contains("past the proxy"), "{text}");
+    // A server that only the proxy of this machine reaches is fine.
+    encrypted[3] = "http.listen=127.0.0.1:8484";
+    let findings = parse_findings(&home.run(&encrypted).await);
     let all = findings.as_array().unwrap().iter();
     assert_eq!(all.filter(|it| it["what"] == "http").count(), 0);
 }
