@@ -30,6 +30,9 @@ pub struct GatewayOptions {
     pub excluded: BTreeMap<String, String>,
     /// Whether the program shows quarantined tools itself, so that they need not be logged.
     pub quiet: bool,
+    /// The share of a shared connection that the calls of one principal may take of what the others
+    /// leave, in percent.
+    pub principal_share: usize,
 }
 
 impl GatewayOptions {
@@ -42,6 +45,7 @@ impl GatewayOptions {
             search_wait: Duration::from_secs(2),
             excluded: BTreeMap::new(),
             quiet: false,
+            principal_share: 50,
         }
     }
 }

@@ -72,21 +72,69 @@ impl Exchange<'_> {
         from_plain: Option<fn(String) -> T>,
     ) -> Result<(T, bool), ModelError> {
         let first = free_text_request(ask);
-        let mut written = self.text(&first).await?;
-        let mut answer = read_text(&written, ask);
-        if let Some(again) = self.second_request(&first, &written, &answer, ask) {
-            tracing::debug!(
-                provider = self.chat_model.name(),
-                ask = ask.key,
-                "asking again"
-            );
-            written = self.text(&again).await?;
-            answer = match (answer, read_text(&written, ask)) {
-                // Fields without their reasoning are worth more than nothing.
-                (Err(ReplyFault::WithoutText(value)), Err(ReplyFault::Unusable(_))) => Ok(value),
-                (_, second) => second,
-            };
+        let written = self.text(&first).await?;
+        let again = match read_text(&written, ask) {
+            Err(ReplyFault::WithoutText(value)) => {
+                return Ok(self.ask_for_text(&first, ask, value).await);
+            }
+            Err(ReplyFault::Unusable(reason)) => {
+                let fault = UnusableReply {
+                    text: &written.text,
+                    reason: &reason,
+                    is_cut: written.is_cut,
+                };
+                let form = AnswerForm::FreeText(&ask.schema);
+                retry_request(self.chat_model, &first, &fault, &form)
+            }
+            answer => {
+                return self
+                    .complete_answer(answer, &written, ask, from_plain)
+                    .await;
+            }
+        };
+        self.log_repetition(ask);
+        let written = self.text(&again).await?;
+        let answer = read_text(&written, ask);
+        self.complete_answer(answer, &written, ask, from_plain)
+            .await
+    }
+
+    /// Asks once more after a reply that has the fields and no reasoning before them. It is not shown to
+    /// the model again, which would only find reasons for it. `value` is what it says; it is better than
+    /// no answer.
+    async fn ask_for_text<T: DeserializeOwned>(
+        &mut self,
+        first: &ModelRequest,
+        ask: &ModelRequest,
+        value: T,
+    ) -> (T, bool) {
+        // The client's own model has thought in its conversation, and a stored prompt decides itself
+        // what a reply contains.
+        if self.chat_model.replies_between_calls() || self.chat_model.has_stored_prompts() {
+            return (value, false);
         }
+        self.log_repetition(ask);
+        let Ok(written) = self.text(&text_first_request(first)).await else {
+            return (value, false);
+        };
+        let answer = read_text(&written, ask);
+        let second = self.complete_answer(answer, &written, ask, None).await;
+        second.unwrap_or((value, false))
+    }
+
+    fn log_repetition(&self, ask: &ModelRequest) {
+        let provider = self.chat_model.name();
+        tracing::debug!(provider, ask = ask.key, "asking again");
+    }
+
+    /// Asks for the fields of the text that was read, if they are missing or wrong.
+    async fn complete_answer<T: DeserializeOwned>(
+        &mut self,
+        answer: Result<T, ReplyFault<T>>,
+        written: &WrittenText,
+        ask: &ModelRequest,
+        from_plain: Option<fn(String) -> T>,
+    ) -> Result<(T, bool), ModelError> {
         let (text, reason) = match answer {
             Ok(value) | Err(ReplyFault::WithoutText(value)) => return Ok((value, false)),
             Err(ReplyFault::Unusable(reason)) => return Err(self.unusable(reason)),
@@ -109,37 +157,6 @@ impl Exchange<'_> {
             (Ok(value), _) => Ok((value, is_cut)),
             (Err(_), Some(from_plain)) => Ok((from_plain(text), is_cut || self.is_cut())),
             (Err(reason), None) => Err(self.unusable(reason)),
-        }
-    }
-
-    /// The request that follows a reply which can't be used, or which has the fields and no reasoning
-    /// before them. Such a reply is not shown to the model again: it would only find reasons for it.
-    fn second_request<T>(
-        &self,
-        first: &ModelRequest,
-        written: &WrittenText,
-        answer: &Result<T, ReplyFault<T>>,
-        ask: &ModelRequest,
-    ) -> Option<ModelRequest> {
-        match answer {
-            Err(ReplyFault::Unusable(reason)) => {
-                let fault = UnusableReply {
-                    text: &written.text,
-                    reason,
-                    is_cut: written.is_cut,
-                };
-                let form = AnswerForm::FreeText(&ask.schema);
-                Some(retry_request(self.chat_model, first, &fault, &form))
-            }
-            // The client's own model has thought in its conversation, and a stored prompt decides
-            // itself what a reply contains.
-            Err(ReplyFault::WithoutText(_))
-                if !self.chat_model.replies_between_calls()
-                    && !self.chat_model.has_stored_prompts() =>
-            {
-                Some(text_first_request(first))
-            }
-            _ => None,
         }
     }
 

@@ -152,7 +152,14 @@ fn read_answer<T: DeserializeOwned>(
     let thought = || (!is_blank(reasoning)).then(|| truncate_start(reasoning, MAX_REASONING_CHARS));
     if let Some(own) = own.or_else(thought) {
         fields.insert(field.to_owned(), own.into());
-        return read(&fields, true);
+        // The answer may know the text by that other name, and then has it twice.
+        return read(&fields, true).or_else(|reason| match bare {
+            Ok(ReadAnswer { value, .. }) => Ok(ReadAnswer {
+                value,
+                has_text: true,
+            }),
+            Err(_) => Err(reason),
+        });
     }
     // The model wrote the result without the reasoning.
     if let Some(result) = fields.get("answer").and_then(Value::as_str) {

@@ -9,29 +9,33 @@ use deliberate_store::Store;
 use deliberate_toolkit::{CallEvent, CallListener as _};
 
 use crate::{
-    config::LoadedConfig,
+    config::{AppSettings, LoadedConfig},
     servers::{OAuthLogins, ServerCatalog, ServerDefinition},
 };
 
-/// Builds the gateway to the valid ones of these servers, and returns the errors of the others.
-/// Connects to none. `quiet` means that quarantined tools are displayed, so that they need not be
-/// logged.
-pub(crate) fn build_gateway<'a>(
+/// Builds the gateway of a command to the valid ones of these servers. Connects to none. The command
+/// displays quarantined tools, so they are not logged.
+pub(crate) fn build_command_gateway<'a>(
     servers: impl Iterator<Item = &'a ServerDefinition>,
     logins: &OAuthLogins,
     store: Arc<dyn Store>,
-    quiet: bool,
-) -> (Arc<Gateway>, Vec<ConfigProblem>) {
-    let (servers, excluded, mut mistakes) = read_definitions(servers);
+) -> Arc<Gateway> {
+    let (servers, excluded, _) = read_definitions(servers);
     let mut options = GatewayOptions::new(servers, store);
-    options.quiet = quiet;
+    options.quiet = true;
     options.excluded = excluded;
+    open_gateway(options, logins).0
+}
+
+/// Opens a gateway to the usable servers, and returns the problems of the others.
+fn open_gateway(
+    options: GatewayOptions,
+    logins: &OAuthLogins,
+) -> (Arc<Gateway>, Vec<ConfigProblem>) {
     let logins = logins.clone();
-    let (gateway, more) = Gateway::with_usable_servers(options, move |server, handler| {
+    Gateway::with_usable_servers(options, move |server, handler| {
         logins.build_client(&server.config, handler)
-    });
-    mistakes.extend(more);
-    (gateway, mistakes)
+    })
 }
 
 /// Returns the valid servers, the reasons why others are excluded, and all errors.
@@ -79,11 +83,16 @@ pub(crate) async fn reload_servers(gateway: &Arc<Gateway>, loaded: &LoadedConfig
 /// runs. Errors of upstream servers do not stop this one.
 pub(crate) fn build_client_gateway(
     catalogue: &ServerCatalog,
+    settings: &AppSettings,
     store: &Arc<dyn Store>,
     subscriptions: &Arc<Subscriptions>,
 ) -> Arc<Gateway> {
-    let (gateway, mistakes) =
-        build_gateway(catalogue.enabled(), &catalogue.logins, store.clone(), false);
+    let (servers, excluded, mut mistakes) = read_definitions(catalogue.enabled());
+    let mut options = GatewayOptions::new(servers, store.clone());
+    options.excluded = excluded;
+    options.principal_share = settings.limits.principal_share;
+    let (gateway, more) = open_gateway(options, &catalogue.logins);
+    mistakes.extend(more);
     for mistake in mistakes {
         let ConfigProblem {
             path: place,

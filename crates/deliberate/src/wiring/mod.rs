@@ -100,7 +100,7 @@ pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
     let catalogue = sets.gateway.then(|| ServerCatalog::read(loaded));
     let gateway = catalogue
         .as_ref()
-        .map(|it| gateway::build_client_gateway(it, &store, &subscriptions));
+        .map(|it| gateway::build_client_gateway(it, &loaded.settings, &store, &subscriptions));
     if let Some(gateway) = &gateway {
         registry = deliberate_gateway::register(registry, gateway);
     }

@@ -217,7 +217,7 @@ impl UpstreamCaller {
         if !faults.is_empty() {
             return Err(wrong(ClientErrorKind::InvalidArguments(faults)));
         }
-        let (client, _permit) = tokio::select! {
+        let (client, permit) = tokio::select! {
             biased;
             () = options.cancellation.cancelled() => {
                 let mut error = wrong(ClientErrorKind::Cancelled);
@@ -228,6 +228,7 @@ impl UpstreamCaller {
         };
         let arguments = Arc::unwrap_or_clone(sent);
         let result = Arc::new(client.call(&tool.name, arguments, options).await?);
+        drop(permit);
         let (def, checked) = (tool.clone(), result.clone());
         let violation = compute(move || def.result_violation(&checked)).await;
         Ok(CheckedAnswer {

@@ -18,9 +18,6 @@ use crate::{GatewayServer, SessionMode};
 const MAX_OWN: usize = 32;
 /// The time after which the unused connection of a principal is closed.
 const IDLE_TIME: Duration = Duration::from_mins(10);
-/// The share of the shared connection that the calls of one principal may take of what the others
-/// leave, in percent.
-const PRINCIPAL_SHARE: usize = 50;
 
 pub(crate) struct ClientPool {
     shared: McpClient,
@@ -50,6 +47,7 @@ impl ClientPool {
     /// Creates the pool with the shared client. Does not connect.
     pub(super) fn new(
         settings: GatewayServer,
+        principal_share: usize,
         factory: ClientFactory,
         activity: Arc<UpstreamActivity>,
     ) -> Result<Self, ClientError> {
@@ -59,8 +57,8 @@ impl ClientPool {
         };
         let at_once = settings.config.limits.max_concurrent;
         Ok(Self {
-            calls: FairPermits::new(at_once, PRINCIPAL_SHARE),
-            waiting: FairPermits::new(at_once.saturating_mul(2), PRINCIPAL_SHARE),
+            calls: FairPermits::new(at_once, principal_share),
+            waiting: FairPermits::new(at_once.saturating_mul(2), principal_share),
             shared: factory(&settings, Arc::new(handler))?,
             settings,
             factory,

@@ -78,6 +78,7 @@ pub struct Gateway {
     pub(crate) resource_links: ResourceLinks,
     pub(crate) search_wait: Duration,
     quiet: bool,
+    principal_share: usize,
     /// When the servers with exposed tools began to be connected.
     started_at: OnceLock<Instant>,
     shutdown: CancellationToken,
@@ -260,6 +261,7 @@ impl Gateway {
             resource_links: ResourceLinks::default(),
             search_wait: options.search_wait,
             quiet: options.quiet,
+            principal_share: options.principal_share,
             started_at: OnceLock::new(),
             shutdown: CancellationToken::new(),
         };

@@ -1,10 +1,12 @@
 //! Tests of answers that begin with free text.
 
 use deliberate_llm::{
-    FinishReason, ModelError, ModelReply, ModelRequest, PlainText, StructuredError,
-    StructuredOutput, ask_structured,
+    ChatModel, ClientDriven, FinishReason, ModelError, ModelReply, ModelRequest, PlainText,
+    StructuredError, StructuredOutput, ask_structured,
 };
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::support::{
     ReplyScript, ThoughtAnswer, far_deadline, from_plain, reply, thought_answer, thought_request,
@@ -280,4 +282,129 @@ async fn a_text_that_stays_cut_says_so() {
     assert!(!ask_text(&script).await.unwrap().is_cut);
     let script = ReplyScript::with_texts(&[whole]);
     assert!(!ask_text(&script).await.unwrap().is_cut);
+}
+
+/// A reply with nothing but the fields of `result_request`.
+const BARE: &str = r#"{"answer": "42", "confidence": 90}"#;
+
+/// Like `text_request`, with a result among the fields.
+fn result_request() -> ModelRequest {
+    let mut request = text_request();
+    request.schema["properties"]["answer"] = json!({ "type": "string", "description": "result" });
+    request.schema["required"] = json!(["answer", "confidence"]);
+    request
+}
+
+async fn ask_result(
+    model: &dyn ChatModel,
+) -> Result<StructuredOutput<ThoughtAnswer>, StructuredError> {
+    ask_structured(model, result_request(), None, far_deadline()).await
+}
+
+#[tokio::test]
+async fn fields_without_a_text_are_asked_for_once_more_with_the_work_before_them() {
+    let second = "6 × 7 = 41.\n\n{\"answer\": \"41\", \"confidence\": 60}";
+    let fenced = format!("```json\n{BARE}\n```");
+    for bare in [BARE, fenced.as_str()] {
+        let script = ReplyScript::with_texts(&[bare, second]);
+        let answer = ask_result(&script).await.unwrap();
+        // The text and the fields of the second reply win.
+        assert_eq!(answer.value, thought_answer("6 × 7 = 41.", 60));
+        assert_eq!(answer.replies.len(), 2, "both are paid for");
+        let asks = script.requests();
+        let [first, again] = asks.as_slice() else {
+            panic!("{asks:?}");
+        };
+        assert_eq!(again.key, "step/again");
+        assert!(again.schema.is_null());
+        // The model does not see its first reply, for which it would only find reasons.
+        assert_eq!(again.messages.len(), 1);
+        let added = again.messages[0].text.strip_prefix(&first.messages[0].text);
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(added.unwrap(), @"
+
+            Begin with the work in plain text, several sentences or lines of it. Do not begin with the JSON object.
+            ");
+        }
+    }
+}
+
+#[tokio::test]
+async fn fields_without_a_text_are_the_answer_after_the_second_time() {
+    // The result stands in the place of the text. A second reply that has it is the newer one.
+    for (second, thought, confidence) in [
+        (BARE, "42", 90),
+        (r#"{"answer": "41", "confidence": 60}"#, "41", 60),
+        // What can't be used leaves the first reply.
+        ("", "42", 90),
+        ("{\"answ", "42", 90),
+        (r#"{"confidence": 60}"#, "42", 90),
+    ] {
+        let script = ReplyScript::with_texts(&[BARE, second]);
+        let answer = ask_result(&script).await.unwrap();
+        assert_eq!(
+            answer.value,
+            thought_answer(thought, confidence),
+            "{second}"
+        );
+        assert_eq!(answer.replies.len(), 2, "{second}");
+    }
+    // A second reply with the work alone is asked for its fields.
+    let fields = r#"{"answer": "41", "confidence": 60}"#;
+    let script = ReplyScript::with_texts(&[BARE, "6 × 7 = 41.", fields]);
+    let answer = ask_result(&script).await.unwrap();
+    assert_eq!(answer.value, thought_answer("6 × 7 = 41.", 60));
+    assert_eq!(script.requests()[2].key, "step/fields");
+}
+
+#[tokio::test]
+async fn fields_after_the_models_own_reasoning_are_not_asked_for_again() {
+    for reasoned in [
+        reasoned_reply("6 × 7 is 42.", BARE),
+        reply(&format!("<think>6 × 7 is 42.</think>\n{BARE}")),
+        reply(r#"{"steps": "6 × 7 is 42.", "answer": "42", "confidence": 90}"#),
+        reply(r#"{"thought": "6 × 7 is 42.", "answer": "42", "confidence": 90}"#),
+    ] {
+        let script = ReplyScript::new([Ok(reasoned.clone())]);
+        let answer = ask_result(&script).await.unwrap();
+        let thought = thought_answer("6 × 7 is 42.", 90);
+        assert_eq!(answer.value, thought, "{reasoned:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_whose_own_model_writes_the_fields_alone_is_not_asked_again() {
+    let driven = ClientDriven::new([("step".to_owned(), BARE.to_owned())].into());
+    let answer = ask_result(&driven).await.unwrap();
+    assert_eq!(answer.value, thought_answer("42", 90));
+    assert_eq!(driven.pending(), []);
+}
+
+/// A model whose prompts are stored at its provider.
+struct StoredPrompts(ReplyScript);
+
+impl ChatModel for StoredPrompts {
+    fn name(&self) -> &'static str {
+        "stored"
+    }
+
+    fn complete<'a>(
+        &'a self,
+        ask: &'a ModelRequest,
+        deadline: Instant,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        self.0.complete(ask, deadline)
+    }
+
+    fn has_stored_prompts(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn a_stored_prompt_that_answers_with_the_fields_alone_is_not_asked_again() {
+    let stored = StoredPrompts(ReplyScript::with_texts(&[BARE]));
+    let answer = ask_result(&stored).await.unwrap();
+    assert_eq!(answer.value, thought_answer("42", 90));
+    assert_eq!(stored.0.requests().len(), 1);
 }

@@ -23,13 +23,13 @@ use super::{
         rating::compare_rating, topology::Topology,
     },
     deactivate_node,
-    merge_results::{OUTVOTED_BY, OutvotingResult, outvoted_by, result_list, settled_conflict},
+    merge_results::{SourceResults, WRITTEN_BY_CALLER},
     new_edge, new_node,
     prompt_context::{MergedSources, earlier_sources_budget, share_budget, shorten_seen},
     resolve_problem,
 };
 use crate::{
-    agreement::{comparable_groups, group_answers, share_of_same_answers},
+    agreement::share_of_same_answers,
     model_fields::{StepFields, non_blank, non_blank_list, optional_text},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
@@ -187,15 +187,14 @@ impl Tool for GotAggregate {
                 share_of_same_answers(answer, sources.iter().filter_map(node_answer))
             })
             .unwrap_or(stated);
-        // What a caller merges itself is its own decision.
-        let outvoting = answer.as_deref().filter(|_| !is_reply);
-        let outvoting = outvoting.and_then(|answer| OutvotingResult::find(answer, &sources));
-        let conflict = answer
-            .as_deref()
-            .and_then(|it| settled_conflict(it, &sources));
+        let results = SourceResults::new(&sources);
+        let stated_answer = answer.as_deref();
+        let outvoting = stated_answer
+            .filter(|_| !is_reply)
+            .and_then(|it| results.outvoting(it));
         let mut conflicts_resolved = insight.conflicts_resolved;
         if conflicts_resolved.is_empty() {
-            conflicts_resolved.extend(conflict);
+            conflicts_resolved.extend(stated_answer.and_then(|it| results.settled_conflict(it)));
         }
         let weakest_point = match &outvoting {
             Some(other) => Some(other.objection.clone()),
@@ -207,12 +206,13 @@ impl Tool for GotAggregate {
             ("confidence", json!(confidence)),
             ("answer", json!(answer)),
             ("weakest_point", json!(weakest_point)),
-            (OUTVOTED_BY, outvoted_by(outvoting.as_ref())),
+            (WRITTEN_BY_CALLER, json!(is_reply.then_some(true))),
             ("approach", json!(insight.approach)),
             ("conflicts_resolved", json!(conflicts_resolved)),
         ]);
         let mut shape = Topology::from_edges(&whole.edges);
-        let mut edges = contradiction_edges(&sources, &whole, &mut shape, call);
+        let heads = results.comparable_heads();
+        let mut edges = contradiction_edges(&heads, &whole, &mut shape, call);
         for source in &sources {
             let ends = (&source.id, &node.id);
             if shape.add_acyclic_edge(ends.0, ends.1) {
@@ -321,7 +321,7 @@ fn aggregate_request(
         problem: problem.filter(|_| !is_digest),
         is_digest,
         nodes: nodes.collect(),
-        results: result_list(sources),
+        results: SourceResults::new(sources).list(),
     };
     let ask = ASK.render(context, call)?;
     Ok(ModelRequest {
@@ -330,11 +330,11 @@ fn aggregate_request(
     })
 }
 
-/// Builds the edges between sources with different results, from the older node to the younger. All
+/// Builds the edges between nodes with different results, from the older node to the younger. All
 /// edges have this direction, so that concurrent calls cannot close a cycle. Results that everyone
 /// words in another way contradict nothing.
 fn contradiction_edges(
-    sources: &[GraphNode],
+    heads: &[&GraphNode],
     data: &GraphData,
     shape: &mut Topology,
     call: &ToolContext,
@@ -346,10 +346,6 @@ fn contradiction_edges(
         .filter(|edge| edge.edge_type == EdgeKind::Contradicts);
     let mut known: HashSet<(&NodeId, &NodeId)> =
         known.map(|edge| (&edge.from_node, &edge.to_node)).collect();
-    let groups = group_answers(sources.iter().map(node_answer));
-    let heads: Vec<&GraphNode> = comparable_groups(&groups)
-        .filter_map(|group| sources.get(*group.members.first()?))
-        .collect();
     let mut edges = Vec::new();
     for pair in heads.windows(2) {
         let [one, other] = pair else { continue };

@@ -18,7 +18,7 @@ use super::{
         is_question, is_structural, node_answer, node_weakest_point,
         rating::{compare_rating, rating},
     },
-    merge_results::outvoting_node,
+    merge_results::outvoting_result,
     update_node,
 };
 
@@ -193,22 +193,28 @@ async fn choice_note(
         return Ok(Some(nothing.to_owned()));
     }
     let is_chosen = |node: &GraphNode| chosen.iter().any(|it| it.id == node.id);
-    let outvoted: Vec<&GraphNode> = data
-        .usable_nodes()
-        .filter(|merge| !is_chosen(merge) && outvoting_node(merge, data).is_some_and(is_chosen))
+    let unchosen = data.usable_nodes().filter(|merge| !is_chosen(merge));
+    let outvoted: Vec<(&GraphNode, String)> = unchosen
+        .filter_map(|merge| Some((merge, outvoting_result(merge, data)?)))
+        .filter(|(_, other)| is_chosen(other.node))
+        .map(|(merge, other)| (merge, other.objection))
         .collect();
-    let ids: Vec<String> = outvoted.iter().map(|node| node.id.to_string()).collect();
+    if outvoted.is_empty() {
+        return Ok(None);
+    }
+    let ids: Vec<String> = outvoted
+        .iter()
+        .map(|(node, _)| node.id.to_string())
+        .collect();
     let short_ids = call.store().short_ids(&ids).await?;
-    let notes = outvoted.iter().zip(&ids).filter_map(|(merge, id)| {
-        Some(format!(
-            "The merge {} says otherwise ({}), but {}; name it in terminal_node_ids to conclude with it.",
+    let notes = outvoted.iter().zip(&ids).map(|((merge, objection), id)| {
+        format!(
+            "The merge {} says {}, but {objection}; name it in terminal_node_ids to conclude with it.",
             short_ids.get(id).unwrap_or(id),
-            node_answer(merge)?,
-            node_weakest_point(merge)?,
-        ))
+            node_answer(merge).unwrap_or_default(),
+        )
     });
-    let notes = notes.collect::<Vec<String>>().join(" ");
-    Ok((!notes.is_empty()).then_some(notes))
+    Ok(Some(notes.collect::<Vec<String>>().join(" ")))
 }
 
 fn conclusion_update(notes: Option<Value>) -> NodeUpdate {
@@ -259,7 +265,7 @@ fn best_nodes(data: &GraphData) -> Vec<&GraphNode> {
     best.sort_by(|one, other| compare_rating(one, other));
     best.truncate(MAX_CONCLUSIONS);
     for node in &mut best {
-        *node = outvoting_node(node, data).unwrap_or(node);
+        *node = outvoting_result(node, data).map_or(*node, |other| other.node);
     }
     let mut seen = HashSet::new();
     best.retain(|node| seen.insert(&node.id));

@@ -1,83 +1,116 @@
-//! The results of merged nodes: which of them disagree, and whether they outvote the merge. If most of
-//! the nodes reach one result and the merge states another, the best of those nodes is concluded with,
-//! unless a call names the merge: independent thoughts that agree are more often right than one text
-//! that overrules them.
+//! The results of merged nodes: which of them disagree, and whether they outvote the merge. If more than
+//! half of the nodes reach one result and the merge states another, the best of those nodes is concluded
+//! with: independent thoughts that agree are more often right than one text that overrules them. What a
+//! caller writes or names itself is its own decision.
 
-use deliberate_core::{GraphNode, NodeId};
+use std::cmp::Ordering;
+
+use deliberate_core::{GraphNode, NodeKind};
 use serde_json::Value;
 
-use super::data::{GraphData, node_answer, rating::compare_rating};
-use crate::agreement::{comparable_groups, group_answers, plurality, same_answer};
+use super::data::{GraphData, is_named_conclusion, node_answer, rating::compare_rating};
+use crate::agreement::{AnswerGroup, comparable_groups, group_answers, same_answer};
 
-/// The field of a merged node's metadata with the id of the best source of the other result.
-pub(super) const OUTVOTED_BY: &str = "outvoted_by";
+/// The field of the metadata of a merged or refined node that is true if a caller brought its text.
+pub(super) const WRITTEN_BY_CALLER: &str = "written_by_caller";
+
+/// The results of the sources of a merge.
+pub(super) struct SourceResults<'a> {
+    sources: Vec<&'a GraphNode>,
+    groups: Vec<AnswerGroup>,
+}
 
 /// The result that most sources of a merge reach, where the merge reaches another.
-pub(super) struct OutvotingResult {
+pub(super) struct OutvotingResult<'a> {
     /// The best of those sources.
-    pub(super) node: NodeId,
-    /// What speaks against the merge, as a sentence.
+    pub(super) node: &'a GraphNode,
+    /// What speaks against the merge, as a clause.
     pub(super) objection: String,
 }
 
-impl OutvotingResult {
+impl<'a> SourceResults<'a> {
+    pub(super) fn new(sources: impl IntoIterator<Item = &'a GraphNode>) -> Self {
+        let sources: Vec<&GraphNode> = sources.into_iter().collect();
+        Self {
+            groups: group_answers(sources.iter().map(|node| node_answer(node))),
+            sources,
+        }
+    }
+
+    /// States each result with the numbers of the nodes that reach it.
+    pub(super) fn list(&self) -> Vec<String> {
+        let results = self.groups.iter().map(|group| {
+            let numbers = group.members.iter().map(|it| (it + 1).to_string());
+            let numbers: Vec<String> = numbers.collect();
+            format!("{} (node {})", group.answer, numbers.join(", "))
+        });
+        results.collect()
+    }
+
+    /// The first node of each result that can be compared with the others.
+    pub(super) fn comparable_heads(&self) -> Vec<&'a GraphNode> {
+        comparable_groups(&self.groups)
+            .filter_map(|group| self.sources.get(*group.members.first()?).copied())
+            .collect()
+    }
+
+    /// Says how a merge settled that the results differ. `None` if they do not, or if they can't be
+    /// compared.
+    pub(super) fn settled_conflict(&self, answer: &str) -> Option<String> {
+        (comparable_groups(&self.groups).count() > 1).then(|| {
+            let results = self.list().join("; ");
+            format!("The nodes reach different results: {results}. The merge says: {answer}")
+        })
+    }
+
     /// `None` if the sources do not outvote `answer`, or if the results can't be compared.
-    pub(super) fn find(answer: &str, sources: &[GraphNode]) -> Option<Self> {
-        let groups = group_answers(sources.iter().map(node_answer));
-        let most = plurality(&groups)?;
-        let is_comparable = comparable_groups(&groups).any(|group| group == most);
-        if !is_comparable || same_answer(answer, &most.answer) {
+    pub(super) fn outvoting(&self, answer: &str) -> Option<OutvotingResult<'a>> {
+        let voters: usize = self.groups.iter().map(|group| group.members.len()).sum();
+        let most = comparable_groups(&self.groups)
+            .find(|group| group.members.len() > 1 && group.members.len() * 2 > voters)?;
+        if same_answer(answer, &most.answer) {
             return None;
         }
-        let members = most.members.iter().filter_map(|index| sources.get(*index));
+        let members = most.members.iter().copied();
+        let members = members.filter_map(|index| self.sources.get(index).copied());
         let best = members.reduce(|best, node| match compare_rating(node, best) {
-            std::cmp::Ordering::Less => node,
-            _ => best,
-        })?;
-        Some(Self {
-            node: best.id.clone(),
+            Ordering::Less => node,
+            Ordering::Equal | Ordering::Greater => best,
+        });
+        Some(OutvotingResult {
+            node: best?,
             objection: format!(
                 "{} of the {} merged nodes reach another result: {}",
                 most.members.len(),
-                sources.len(),
+                self.sources.len(),
                 most.answer,
             ),
         })
     }
 }
 
-/// The node that is concluded with in the place of `merge`, if its sources outvote it.
-pub(super) fn outvoting_node<'a>(merge: &GraphNode, data: &'a GraphData) -> Option<&'a GraphNode> {
-    let id = merge.metadata.as_ref()?.get(OUTVOTED_BY)?;
-    let id = id.as_str()?;
-    data.usable_nodes().find(|node| node.id.as_str() == id)
+/// What is concluded with in the place of a merge, or of a refinement of it, that its sources outvote.
+pub(super) fn outvoting_result<'a>(
+    merge: &GraphNode,
+    data: &'a GraphData,
+) -> Option<OutvotingResult<'a>> {
+    let is_merge = matches!(
+        merge.node_type,
+        NodeKind::Aggregation | NodeKind::Refinement
+    );
+    if !is_merge || is_named_conclusion(merge) || is_written_by_caller(merge) {
+        return None;
+    }
+    let unrefined = data.unrefined(&merge.id);
+    let is_own = |node: &GraphNode| node.id == *unrefined && is_written_by_caller(node);
+    if data.nodes.iter().any(is_own) {
+        return None;
+    }
+    let sources = data.merged_sources(&merge.id).into_iter();
+    SourceResults::new(sources.filter(|node| !node.pruned)).outvoting(node_answer(merge)?)
 }
 
-/// States the results that the sources of a merge reach, each with the numbers of the nodes.
-pub(super) fn result_list(sources: &[GraphNode]) -> Vec<String> {
-    let groups = group_answers(sources.iter().map(node_answer));
-    let results = groups.iter().map(|group| {
-        let numbers: Vec<String> = group
-            .members
-            .iter()
-            .map(|it| (it + 1).to_string())
-            .collect();
-        format!("{} (node {})", group.answer, numbers.join(", "))
-    });
-    results.collect()
-}
-
-/// Says how a merge settled that its sources reach different results. `None` if they do not, or if the
-/// results can't be compared.
-pub(super) fn settled_conflict(answer: &str, sources: &[GraphNode]) -> Option<String> {
-    let groups = group_answers(sources.iter().map(node_answer));
-    (comparable_groups(&groups).count() > 1).then(|| {
-        let results = result_list(sources).join("; ");
-        format!("The nodes reach different results: {results}. The merge says: {answer}")
-    })
-}
-
-/// Builds the field of the metadata; null if the merge is not outvoted.
-pub(super) fn outvoted_by(result: Option<&OutvotingResult>) -> Value {
-    result.map_or(Value::Null, |it| it.node.as_str().into())
+fn is_written_by_caller(node: &GraphNode) -> bool {
+    let metadata = node.metadata.as_ref();
+    metadata.and_then(|it| it.get(WRITTEN_BY_CALLER)) == Some(&Value::Bool(true))
 }

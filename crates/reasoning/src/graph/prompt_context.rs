@@ -1,5 +1,6 @@
-//! The part of a graph that a prompt shows: the problem and the node, which are always whole, and the
-//! nodes around it, each list with its share of the call's budget, so that none displaces the others.
+//! The part of a graph that a prompt shows: the problem and the node, which are whole, and the nodes
+//! around it, each list with its share of the call's budget, so that none displaces the others. Of what
+//! the model has seen in its own conversation, only the beginning is shown.
 
 use deliberate_core::{
     Graph, GraphNode, approximate_tokens, equal_shares, fit_items, shorten_tokens,

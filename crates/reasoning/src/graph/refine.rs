@@ -17,6 +17,7 @@ use serde_json::json;
 use super::{
     add_metadata,
     data::{CHOSEN_CONCLUSION, GraphData, is_chosen_conclusion, node_answer, node_weakest_point},
+    merge_results::WRITTEN_BY_CALLER,
     new_edge, new_node,
     prompt_context::{GraphNodeContext, NodeSurroundings},
     resolve_problem,
@@ -310,6 +311,7 @@ fn caller_refinement(
     }
     let mut new = refinement_node(data, node, &refined, call);
     add_metadata(&mut new, "confidence", json!(confidence));
+    add_metadata(&mut new, WRITTEN_BY_CALLER, json!(true));
     keep_refinement(&mut output, &new, confidence, refined);
     ToolOutput {
         changes: refinement_changes(data, node, new, confidence, None, call),

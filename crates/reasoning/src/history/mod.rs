@@ -5,11 +5,11 @@
 mod current_line;
 mod steps;
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::HashSet};
 
 use deliberate_core::{
-    BranchId, BranchState, Checkpoint, CheckpointId, Graph, GraphNode, NodeKind, Session,
-    SessionId, Thought, ThoughtId, fit_items,
+    BranchId, BranchState, Checkpoint, CheckpointId, EdgeKind, Graph, GraphEdge, GraphNode, NodeId,
+    NodeKind, Session, SessionId, Thought, ThoughtId, fit_items,
 };
 use deliberate_store::{EpochFilter, Pagination, StoreError};
 use deliberate_toolkit::{ToolContext, ToolError};
@@ -165,7 +165,7 @@ async fn first_root(
     Ok(root.into_iter().next())
 }
 
-/// The node that represents a graph: its best one, else one that is still open.
+/// The node that represents a graph: its first conclusion, else its best node.
 pub(crate) async fn best_node(
     session: &Session,
     call: &ToolContext,
@@ -193,7 +193,11 @@ pub(crate) async fn latest_graph(
         .store()
         .nodes(&graph.id, EpochFilter::Current, all)
         .await?;
-    rank_usable_nodes(&mut nodes);
+    let edges = call
+        .store()
+        .edges(&graph.id, EpochFilter::Current, all)
+        .await?;
+    rank_usable_nodes(&mut nodes, &edges);
     Ok(Some((graph, nodes)))
 }
 
@@ -205,21 +209,40 @@ pub(crate) async fn graph_at(
 ) -> Result<Option<(Graph, Vec<GraphNode>)>, StoreError> {
     let mut found = call.store().graph_at_checkpoint(checkpoint).await?;
     if let Some((_, nodes)) = &mut found {
-        rank_usable_nodes(nodes);
+        rank_usable_nodes(nodes, &[]);
     }
     Ok(found)
 }
 
 /// Removes pruned nodes and sorts the others, which are oldest first: the root, the conclusions, the
-/// open nodes, then those that were continued, merged or refined; each best first, then newest first.
-fn rank_usable_nodes(nodes: &mut Vec<GraphNode>) {
+/// other nodes, and last those that were merged into another or refined; each the best first, then the
+/// open ones, newest first.
+fn rank_usable_nodes(nodes: &mut Vec<GraphNode>, edges: &[GraphEdge]) {
     nodes.retain(|node| !node.pruned);
+    let usable: HashSet<NodeId> = nodes.iter().map(|node| node.id.clone()).collect();
+    let edges: Vec<&GraphEdge> = edges
+        .iter()
+        .filter(|edge| usable.contains(&edge.to_node))
+        .collect();
+    let begins = |kinds: &[EdgeKind]| -> HashSet<&NodeId> {
+        let found = edges.iter().filter(|edge| kinds.contains(&edge.edge_type));
+        found.map(|edge| &edge.from_node).collect()
+    };
+    let replaced = begins(&[EdgeKind::Aggregates, EdgeKind::Refines]);
+    let continued = begins(&[EdgeKind::Generates]);
     nodes.reverse();
     nodes.sort_by(|one, other| {
         let rank = |node: &GraphNode| {
-            let root = node.node_type == NodeKind::Root;
-            let quality = rating(node).unwrap_or(-1.0);
-            (root, node.is_terminal, node.is_active, quality)
+            let is_root = node.node_type == NodeKind::Root;
+            // What grew from a conclusion came later than the conclusion.
+            let is_conclusion = node.is_terminal && !continued.contains(&node.id);
+            (
+                is_root,
+                !replaced.contains(&node.id),
+                is_conclusion,
+                rating(node).unwrap_or(-1.0),
+                node.is_active,
+            )
         };
         rank(other)
             .partial_cmp(&rank(one))

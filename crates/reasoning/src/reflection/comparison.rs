@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use crate::{
     history::SessionHistory,
     model_fields::{lenient_option, optional_text},
-    parallel_requests::{FreeTextItem, ask_parallel},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
 
@@ -26,16 +25,6 @@ struct ComparisonReply {
     #[serde(default, deserialize_with = "lenient_option")]
     #[schemars(with = "BetterVersion")]
     better: Option<BetterVersion>,
-}
-
-impl FreeTextItem for ComparisonReply {
-    /// A text without a choice prefers none.
-    fn from_plain_text(reason: String) -> Self {
-        Self {
-            reason: Some(reason),
-            better: None,
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -92,9 +81,9 @@ pub(super) async fn prefers_revision(
         })
     };
     let asks = vec![ask(original, revision, "1")?, ask(revision, original, "2")?];
-    let answers = ask_parallel::<ComparisonReply>(asks, 2, call)
-        .await?
-        .answers;
-    let chosen: Vec<Option<BetterVersion>> = answers.into_iter().map(|it| it.better).collect();
+    let mut chosen = Vec::new();
+    for answer in call.ask_all::<ComparisonReply>(asks).await? {
+        chosen.push(answer?.value.better);
+    }
     Ok(chosen == [Some(BetterVersion::B), Some(BetterVersion::A)])
 }

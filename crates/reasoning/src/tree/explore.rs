@@ -217,8 +217,8 @@ impl Tool for TreeExplore {
             name: "reasoning_tree",
             title: "Explore approaches",
             description: "Branching exploration: approaches worked out side by side, each a branch; \
-                          recommends the result most of them reach, else compares. For real options: \
-                          one model call per approach.",
+                          recommends the result most of them reach, else decides or compares. For \
+                          real options: a model call per approach and up to two more.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),

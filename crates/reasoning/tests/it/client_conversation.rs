@@ -39,7 +39,12 @@ impl<'d> ClientConnection<'d> {
 
     /// The prompt of a step.
     async fn ask(&self, arguments: Value) -> (NeedsReply, String) {
-        let outcome = self.call("reasoning_linear", arguments).await;
+        self.ask_tool("reasoning_linear", arguments).await
+    }
+
+    /// The first prompt of a call.
+    async fn ask_tool(&self, tool: &str, arguments: Value) -> (NeedsReply, String) {
+        let outcome = self.call(tool, arguments).await;
         let CallOutcome::NeedsReply(needs) = outcome else {
             panic!("{outcome:?}");
         };
@@ -212,4 +217,92 @@ async fn a_resumed_call_does_not_repeat_what_the_client_has_just_sent() {
     let (needs, _) = elsewhere.ask(json!({ "content": "x" })).await;
     let output = elsewhere.resume(&needs, "another thought").await;
     assert_eq!(output.get("replies_recorded"), None);
+}
+
+/// A text that is much longer than what is shown of it to the model that wrote it.
+fn long_text(name: &str) -> String {
+    let more = "More. ".repeat(100);
+    format!("The {name} begins. {more}The middle of the {name}. {more}The end of the {name}")
+}
+
+/// A graph whose two nodes the client has written in this connection.
+async fn written_graph(client: &ClientConnection<'_>) -> (Value, [Value; 2]) {
+    let init = json!({ "content": "the root", "problem": "the problem" });
+    let graph = client.call_done("reasoning_got_init", init).await;
+    let id = graph["graph_id"].clone();
+    let grow = json!({ "graph_id": id, "node_id": graph["root_node_id"], "k": 2 });
+    let (needs, _) = client.ask_tool("reasoning_got_generate", grow).await;
+    let replies = ["first", "second"].map(|name| step_text(&long_text(name)));
+    let resume = json!({ "id": needs.id, "replies": replies });
+    let grown = client.call_done(RESUME_TOOL, resume).await;
+    let nodes = [0, 1].map(|number| grown["continuations"][number]["node_id"].clone());
+    (id, nodes)
+}
+
+#[tokio::test]
+async fn the_end_of_a_node_is_not_shown_to_the_client_that_wrote_it() {
+    let desk = ReasoningTestRegistry::without_model();
+    let client = ClientConnection::new(&desk);
+    let (id, nodes) = written_graph(&client).await;
+    let arguments = json!({ "graph_id": id, "node_id": nodes[0] });
+    let (_, known) = client.ask_tool("reasoning_got_score", arguments).await;
+    assert!(known.contains("The first begins."), "{known}");
+    assert!(!known.contains("The end of the first"), "{known}");
+}
+
+#[tokio::test]
+async fn of_nodes_that_a_client_wrote_only_the_beginnings_are_shown_to_it() {
+    let desk = ReasoningTestRegistry::without_model();
+    let client = ClientConnection::new(&desk);
+    let (id, nodes) = written_graph(&client).await;
+    let [one, other] = ["first", "second"].map(long_text);
+    let another = ClientConnection::new(&desk);
+    for (tool, arguments, texts) in [
+        (
+            "reasoning_got_score",
+            json!({ "graph_id": id, "node_id": nodes[0] }),
+            &[&one][..],
+        ),
+        (
+            "reasoning_got_generate",
+            json!({ "graph_id": id, "node_id": nodes[0], "k": 1 }),
+            &[&one],
+        ),
+        (
+            "reasoning_got_refine",
+            json!({ "graph_id": id, "node_id": nodes[0] }),
+            &[&one],
+        ),
+        (
+            "reasoning_got_score",
+            json!({ "graph_id": id, "node_ids": nodes }),
+            &[&one, &other],
+        ),
+        (
+            "reasoning_got_aggregate",
+            json!({ "graph_id": id, "node_ids": nodes }),
+            &[&one, &other],
+        ),
+    ] {
+        let (_, known) = client.ask_tool(tool, arguments.clone()).await;
+        let (_, unknown) = another.ask_tool(tool, arguments).await;
+        assert!(
+            known.contains("only their beginnings are shown"),
+            "{tool}: {known}"
+        );
+        assert!(!known.contains("The middle of the"), "{tool}: {known}");
+        assert!(
+            !unknown.contains("only their beginnings"),
+            "{tool}: {unknown}"
+        );
+        for text in texts {
+            let (begin, _) = text.split_once(" More.").unwrap();
+            assert!(known.contains(begin), "{tool}: {known}");
+            assert!(unknown.contains(text.as_str()), "{tool}: {unknown}");
+        }
+        assert!(!known.contains("<problem"), "{tool}: {known}");
+        assert!(!known.contains("the root"), "{tool}: {known}");
+        let problem = "<problem-7e57ed>\nthe problem\n</problem-7e57ed>";
+        assert!(unknown.contains(problem), "{tool}: {unknown}");
+    }
 }

@@ -10,7 +10,7 @@ use super::test_registry::{
     ReasoningTestRegistry, conversation, reply_with_fields, step_json, text_reply,
 };
 
-/// Two approaches with different results, and their comparison.
+/// Two approaches with different results, a solution that decides nothing, and their comparison.
 fn approach_replies(names: [&str; 2]) -> Vec<ModelReply> {
     let approach = |name: &str| {
         let fields = json!({
@@ -18,8 +18,10 @@ fn approach_replies(names: [&str; 2]) -> Vec<ModelReply> {
         });
         reply_with_fields(&format!("text of {name}"), &fields)
     };
+    let undecided = json!({ "answer": null, "weakest_point": "w", "confidence_percent": 50 });
     let fields = json!({ "recommended": 1, "weakest_point": "w", "confidence_percent": 50 });
     let mut replies = names.map(approach).to_vec();
+    replies.push(reply_with_fields("undecided", &undecided));
     replies.push(reply_with_fields("fork", &fields));
     replies
 }

@@ -60,15 +60,14 @@ fn sample_answer(number: usize) -> Option<&'static str> {
     ["41", "42"].get(number % 4).copied()
 }
 
-/// A judgment of two nodes; with one node the same fields judge it.
+/// A judgment of two nodes.
 fn score_list_reply(percent: u32) -> ModelReply {
-    let mut fields = score_fields([percent; 4].map(|percent| json!(percent)));
-    let mut scores = [fields.clone(), fields.clone()];
+    let fields = score_fields([percent; 4].map(|percent| json!(percent)));
+    let mut scores = [fields.clone(), fields];
     for (number, score) in (1..).zip(&mut scores) {
         score["node"] = json!(number);
     }
-    fields["scores"] = json!(scores);
-    free_text_reply("compared", &fields)
+    free_text_reply("compared", &json!({ "scores": scores }))
 }
 
 /// Builds the call of an action and scripts the model's replies.
@@ -105,8 +104,13 @@ async fn prepare_call(
             )
         }
         GraphAction::ScoreSeveral(one, other, percent) => {
-            registry.script_replies([score_list_reply(*percent)]);
             let ids = [id(*one), id(*other)];
+            let is_one = ids[0] == ids[1];
+            registry.script_replies([if is_one {
+                score_reply(*percent)
+            } else {
+                score_list_reply(*percent)
+            }]);
             (
                 "reasoning_got_score",
                 json!({ "graph_id": graph, "node_ids": ids }),

@@ -74,6 +74,7 @@ impl Reloader {
             }
         }
         if prepared.len() < self.listeners.len() {
+            tracing::error!("nothing was reloaded; tokens that were removed are still valid");
             return;
         }
         for reload in prepared {

@@ -130,7 +130,7 @@ impl CommandGateway {
             .chain(all().filter(|known| !known.server.disabled && !named.contains(&known.name())));
         let store = wiring::build_store(&loaded.settings);
         // Errors of a server are reported when it is used.
-        let (gateway, _) = gateway::build_gateway(wanted, &catalogue.logins, store.clone(), true);
+        let gateway = gateway::build_command_gateway(wanted, &catalogue.logins, store.clone());
         Self { gateway, store }
     }
 

@@ -116,7 +116,7 @@ impl GraphData {
     }
 
     /// The node that a chain of refinements began with; the node itself if it refines none.
-    fn unrefined<'a>(&'a self, node: &'a NodeId) -> &'a NodeId {
+    pub(super) fn unrefined<'a>(&'a self, node: &'a NodeId) -> &'a NodeId {
         let mut at = node;
         let mut seen = HashSet::from([at]);
         let refines = |at: &NodeId| {

@@ -68,11 +68,13 @@ async fn scores_are_read_as_models_write_them() {
     }
     // The format of the original server's pipes.
     desk.script_replies([text_reply(
-        r#"{"relevance": 0.5, "validity": 50, "depth": "0.5", "novelty": 0.5}"#,
+        r#"{"relevance": 0.5, "validity": 50, "depth": "0.5", "novelty": 0.5, "rationale": "it holds"}"#,
     )]);
     let arguments = json!({ "graph_id": id, "node_id": children[0] });
     let output = desk.call_ok("reasoning_got_score", arguments).await;
     assert_eq!(output["overall_score"], 0.5);
+    assert_eq!(output["rationale"], "it holds");
+    assert_eq!(desk.requests().len(), 6, "none is asked for again");
 }
 
 #[tokio::test]
@@ -228,6 +230,27 @@ async fn the_confidence_of_a_merged_result_is_the_share_of_sources_that_reach_it
             shown.contains("The results they reach: <node-7e57ed>"),
             "{shown}"
         );
+    }
+}
+
+#[tokio::test]
+async fn different_results_of_the_sources_are_noted_as_a_settled_conflict() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let nodes = generate_answers(&desk, id, root, &["41", "42", "42.0"]).await;
+    let noted =
+        "The nodes reach different results: 42 (node 2, 3); 41 (node 1). The merge says: 42";
+    for (ids, conflicts) in [(&nodes[..], json!([noted])), (&nodes[1..], json!([]))] {
+        let fields = json!({ "answer": "42", "weakest_point": "w", "confidence_percent": 90 });
+        desk.script_replies([free_text_reply("all", &fields)]);
+        let arguments = json!({ "graph_id": id, "node_ids": ids });
+        let output = desk.call_ok("reasoning_got_aggregate", arguments).await;
+        assert_eq!(output["conflicts_resolved"], conflicts);
+        let shown = &desk.last_request().messages[0].text;
+        assert!(!shown.contains("conflicts_resolved"), "{shown}");
+        let doubts = shown.matches("It may be wrong here: untested").count();
+        assert_eq!(doubts, ids.len(), "{shown}");
     }
 }
 

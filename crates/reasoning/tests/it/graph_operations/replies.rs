@@ -353,8 +353,8 @@ async fn a_merged_insight_is_a_text_or_an_object() {
     ];
     let names = [
         "`thought`",
-        "`conflicts_resolved`",
         "`answer`",
+        "`weakest_point`",
         "`confidence_percent`",
     ];
     bring_wrong(&desk, (tool, arguments), wrong, &names).await;

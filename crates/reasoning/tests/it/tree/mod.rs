@@ -37,13 +37,25 @@ fn compare_reply(thought: &str, recommended: &Value) -> ModelReply {
     free_text_reply(thought, &fields)
 }
 
+/// A solution without an approach, in the requested format.
+fn solution_reply(thought: &str, answer: Option<&str>) -> ModelReply {
+    let fields = json!({ "answer": answer, "weakest_point": null, "confidence_percent": 80 });
+    free_text_reply(thought, &fields)
+}
+
+/// A solution that decides nothing between the results of approaches.
+fn undecided_reply() -> ModelReply {
+    solution_reply("It depends on what is counted.", None)
+}
+
 const COMPARISON: &str = "Rail or bus: it turns on the price of land.";
 
-/// Two approaches with different results, and their comparison.
-fn two_approaches() -> [ModelReply; 3] {
+/// Two approaches with different results, a solution that decides nothing, and their comparison.
+fn two_approaches() -> [ModelReply; 4] {
     [
         approach_reply("Rail", "Build a tram.", Some("rail"), 60),
         approach_reply("Bus", "Run buses on lanes of their own.", Some("bus"), 75),
+        undecided_reply(),
         compare_reply(COMPARISON, &json!(2)),
     ]
 }
@@ -128,6 +140,30 @@ async fn every_approach_is_stored_and_answered_with_its_text() {
 }
 
 #[tokio::test]
+async fn approaches_differ_in_the_way_to_go_and_are_named_after_it() {
+    let desk = ReasoningTestRegistry::new();
+    let unnamed = |text: &str| solution_reply(text, Some("it works"));
+    desk.script_replies(["One.", "Two.", "Three."].map(unnamed));
+    let arguments = json!({ "content": "How should the town travel?", "max_branches": 3 });
+    let answer = desk.call_ok(TREE, arguments).await;
+    let names = [0, 1, 2].map(|number| answer["branches"][number]["name"].clone());
+    assert_eq!(names, ["the natural way", "another way", "from the goal"]);
+    let shown: Vec<_> = desk.requests().iter().map(conversation).collect();
+    assert_eq!(shown.len(), 3);
+    for (number, text) in (1..).zip(&shown) {
+        assert!(!text.contains("\"name\""), "it is not asked for: {text}");
+        // The first approach is free; a way stands after the problem.
+        let (before, way) = match text.split_once("The way to go, if the problem allows several: ")
+        {
+            Some((before, way)) => (before, Some(way)),
+            None => (text.as_str(), None),
+        };
+        assert!(before.contains("How should the town travel?"), "{text}");
+        assert_eq!(way.is_none(), number == 1, "{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_branch_sees_its_own_line_and_not_its_siblings() {
     let desk = ReasoningTestRegistry::new();
     let answer = explore_two(&desk).await;
@@ -140,7 +176,7 @@ async fn a_branch_sees_its_own_line_and_not_its_siblings() {
         .await;
     assert_eq!(next["session_id"], answer["session_id"]);
     assert_eq!(next["branch_id"], answer["recommended_branch"]);
-    let asked = desk.requests().split_off(3);
+    let asked = desk.requests().split_off(4);
     let keys: Vec<_> = asked.iter().map(|ask| ask.key.as_str()).collect();
     assert_eq!(keys, ["tree_1", "tree_2"]);
     for ask in &asked {

@@ -24,7 +24,7 @@ async fn what_models_get_wrong_is_mended() {
         "the third says the same as the first"
     );
     assert_eq!(answer["branches"][0]["confidence"], 1.0);
-    assert_eq!(answer["branches"][0]["name"], "approach 1");
+    assert_eq!(answer["branches"][0]["name"], "the natural way");
     assert_eq!(answer["branches"][1]["confidence"], 0.4);
     assert_eq!(answer["branches"][1]["content"], "Run buses on lanes.");
     // An unknown number: the most confident approach is recommended.
@@ -36,10 +36,10 @@ async fn what_models_get_wrong_is_mended() {
 #[tokio::test]
 async fn an_approach_that_fails_does_not_cost_the_others() {
     let desk = ReasoningTestRegistry::new();
-    let [rail, bus, comparison] = two_approaches();
     // An approach without a text is requested again, and then given up.
-    let blank = || text_reply(r#"{"name": "nothing"}"#);
-    desk.script_replies([blank(), blank(), rail, bus, comparison]);
+    let blank = || text_reply("");
+    desk.script_replies([blank(), blank()]);
+    desk.script_replies(two_approaches());
     let arguments = json!({ "content": "x", "max_branches": 3 });
     let answer = desk.call_ok(TREE, arguments.clone()).await;
     assert_eq!(answer["branches_explored"], 2);
@@ -58,9 +58,15 @@ async fn an_approach_that_fails_does_not_cost_the_others() {
 #[tokio::test]
 async fn an_approach_that_is_cut_off_is_continued() {
     let desk = ReasoningTestRegistry::new();
-    let [rail, bus, comparison] = two_approaches();
+    let [rail, bus, undecided, comparison] = two_approaches();
     let (begin, end) = bus.text.split_at(10);
-    desk.script_replies([rail, truncated_reply(begin), text_reply(end), comparison]);
+    desk.script_replies([
+        rail,
+        truncated_reply(begin),
+        text_reply(end),
+        undecided,
+        comparison,
+    ]);
     let arguments = json!({ "content": "x", "max_branches": 2 });
     let answer = desk.call_ok(TREE, arguments.clone()).await;
     let branch = &answer["branches"][1];
@@ -74,18 +80,67 @@ async fn an_approach_that_is_cut_off_is_continued() {
     assert_eq!(asked[2].messages[1].text, begin);
 
     // A text without fields: only they are requested.
-    let [rail, _, comparison] = two_approaches();
+    let [rail, _, undecided, comparison] = two_approaches();
     let fields = r#"{"name": "Bus", "answer": "bus", "confidence_percent": 75}"#;
     desk.script_replies([
         rail,
         text_reply("Run buses."),
         text_reply(fields),
+        undecided,
         comparison,
     ]);
     let answer = desk.call_ok(TREE, arguments).await;
     assert_eq!(answer["branches"][1]["content"], "Run buses.");
     assert_eq!(answer["branches"][1]["confidence"], 0.75);
-    assert_eq!(desk.requests()[6].key, "tree_2/fields");
+    assert_eq!(desk.requests()[7].key, "tree_2/fields");
+}
+
+#[tokio::test]
+async fn an_approach_without_fields_is_its_text() {
+    let desk = ReasoningTestRegistry::new();
+    let bus = approach_reply("Bus", "Run buses.", Some("bus"), 75);
+    // The fields are asked for, and the model never gives them.
+    desk.script_replies([text_reply("Build a tram."), text_reply("I am sure."), bus]);
+    desk.script_replies([compare_reply(COMPARISON, &json!(1))]);
+    let arguments = json!({ "content": "x", "max_branches": 2 });
+    let answer = desk.call_ok(TREE, arguments.clone()).await;
+    let keys: Vec<_> = desk.requests().into_iter().map(|ask| ask.key).collect();
+    assert_eq!(keys, ["tree_1", "tree_1/fields", "tree_2", "tree_compare"]);
+    let branch = &answer["branches"][0];
+    assert_eq!(branch["content"], "Build a tram.");
+    assert_eq!(
+        (&branch["name"], &branch["answer"], &branch["confidence"]),
+        (&json!("the natural way"), &Value::Null, &json!(0.8))
+    );
+    assert_eq!(answer["recommended_branch"], branch["id"]);
+    assert_eq!(answer.get("note"), None);
+
+    // The client's own model is not asked for them in a round of its own.
+    let desk = ReasoningTestRegistry::without_model();
+    let round = vec![json!("Build a tram."), json!("Run buses.")];
+    let answer = desk
+        .call_with_client_rounds(TREE, arguments, &[round])
+        .await;
+    let texts = [0, 1].map(|number| answer["branches"][number]["content"].clone());
+    assert_eq!(texts, ["Build a tram.", "Run buses."]);
+}
+
+#[tokio::test]
+async fn an_approach_of_fields_alone_is_asked_for_with_its_work() {
+    let desk = ReasoningTestRegistry::new();
+    let bare =
+        text_reply(r#"{"answer": "41", "weakest_point": "haste", "confidence_percent": 90}"#);
+    desk.script_replies([bare, solution_reply("6 × 7 = 42.", Some("42"))]);
+    desk.script_replies([solution_reply("7 × 6 = 42.", Some("42"))]);
+    let arguments = json!({ "content": "What is 6 × 7?", "max_branches": 2 });
+    let answer = desk.call_ok(TREE, arguments).await;
+    let keys: Vec<_> = desk.requests().into_iter().map(|ask| ask.key).collect();
+    assert_eq!(keys, ["tree_1", "tree_1/again", "tree_2"]);
+    let branch = &answer["branches"][0];
+    assert_eq!(
+        (&branch["content"], &branch["answer"]),
+        (&json!("6 × 7 = 42."), &json!("42"))
+    );
 }
 
 #[tokio::test]
@@ -113,6 +168,7 @@ async fn opposites_are_not_the_same() {
     desk.script_replies([
         approach_reply("One", "if (a < b) return a;", Some("a < b"), 50),
         approach_reply("Other", "if (a > b) return a;", Some("a > b"), 50),
+        undecided_reply(),
         compare_reply("They differ.", &json!(1)),
     ]);
     let arguments = json!({ "content": "x", "max_branches": 2 });

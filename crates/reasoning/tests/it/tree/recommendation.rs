@@ -117,21 +117,20 @@ async fn approaches_without_a_majority_are_compared_once() {
     }
 }
 
-/// A solution without an approach, in the requested format.
-fn solution_reply(answer: &str) -> ModelReply {
-    let fields = json!({ "answer": answer, "weakest_point": null, "confidence_percent": 80 });
-    free_text_reply("6 × 7 once more.", &fields)
-}
-
 #[tokio::test]
 async fn one_more_solution_decides_between_results() {
     let desk = ReasoningTestRegistry::new();
     let results = [(Some("41"), 90), (Some("42"), 50)];
-    let answer = explore(&desk, &results, Some(solution_reply("42.0"))).await;
+    let answer = explore(
+        &desk,
+        &results,
+        Some(solution_reply("Once more.", Some("42.0"))),
+    )
+    .await;
     assert_eq!(keys(&desk), ["tree_1", "tree_2", "tree_decide"]);
     assert_eq!(answer["recommended_branch"], answer["branches"][1]["id"]);
     assert_eq!(answer["answer"], "42");
-    assert_eq!(answer["confidence"], 0.67, "two of three agree");
+    assert_eq!(answer["confidence"], 0.6667, "two of three agree");
     assert_eq!(answer["branches_explored"], 2, "the solution is no branch");
     let shown = conversation(&desk.last_request());
     assert!(!shown.contains("Way 1"), "it sees no approach: {shown}");
@@ -142,7 +141,7 @@ async fn a_solution_that_agrees_with_nothing_leaves_the_comparison() {
     let desk = ReasoningTestRegistry::new();
     desk.script_replies(approaches(&[(Some("41"), 90), (Some("42"), 50)]));
     desk.script_replies([
-        solution_reply("40"),
+        solution_reply("Once more.", Some("40")),
         compare_reply("6 × 7 is 42.", &json!(2)),
     ]);
     let arguments = json!({ "content": "What is 6 × 7?", "max_branches": 2 });
@@ -198,7 +197,12 @@ async fn results_that_are_reached_equally_often_are_decided_or_compared() {
         (Some("2"), 50),
     ];
     let desk = ReasoningTestRegistry::new();
-    let answer = explore(&desk, &results, Some(solution_reply("1"))).await;
+    let answer = explore(
+        &desk,
+        &results,
+        Some(solution_reply("Once more.", Some("1"))),
+    )
+    .await;
     assert_eq!(desk.requests().len(), 5);
     assert_eq!(answer["answer"], "1");
     assert_eq!(answer["confidence"], 0.6);

@@ -21,6 +21,7 @@ pub(crate) async fn explore_tree(desk: &ReasoningTestRegistry) -> Value {
         });
         free_text_reply(text, &fields)
     };
+    let undecided = json!({ "answer": null, "weakest_point": null, "confidence_percent": 50 });
     let comparison = json!({
         "recommended": 2, "weakest_point": "land prices are guessed", "confidence_percent": 70,
     });
@@ -32,6 +33,8 @@ pub(crate) async fn explore_tree(desk: &ReasoningTestRegistry) -> Value {
             "buses",
             75,
         ),
+        // One more solution decides nothing, so that the approaches are compared.
+        free_text_reply("It depends.", &undecided),
         free_text_reply("Rail or bus: it turns on the price of land.", &comparison),
     ]);
     let arguments = json!({ "content": "How should the town travel?", "max_branches": 2 });

@@ -68,17 +68,28 @@ struct ScopeRecord {
     failure: Option<String>,
 }
 
+/// How the server begins to ask for the rest of a cut answer, or for another one.
+const ASKS_AGAIN: [&str; 2] = ["You were cut off", "Your last answer can't be used"];
+
 impl ScopeRecord {
-    /// Adds an exchange. A cut answer that is shown to the model in a later request is being continued,
-    /// so it was not the last word.
+    /// Adds an exchange. A cut answer that the server asks to continue, or asks for again, was not the
+    /// last word.
     fn add(&mut self, body: &Value, response: &EndpointResponse) {
         let cost = ModelCost::of_response(response);
-        let messages = body["messages"].as_array().into_iter().flatten();
-        for shown in messages.filter(|message| message["role"] == "assistant") {
-            let shown = shown["content"].as_str().unwrap_or_default();
-            // The whole text so far, or the beginning of an answer that is asked for again.
+        let messages = body["messages"].as_array();
+        let last = messages.and_then(|messages| messages.last()?["content"].as_str());
+        if last.is_some_and(|last| ASKS_AGAIN.iter().any(|start| last.starts_with(start))) {
+            let shown: Vec<&str> = messages
+                .into_iter()
+                .flatten()
+                .filter(|message| message["role"] == "assistant")
+                .filter_map(|message| message["content"].as_str())
+                .map(|text| text.trim_end_matches('…').trim())
+                .collect();
             self.cut_texts.retain(|cut| {
-                shown.is_empty() || !(shown.ends_with(cut.as_str()) || cut.starts_with(shown))
+                let cut = cut.trim();
+                let is_shown = |shown: &&str| shown.ends_with(cut) || cut.starts_with(*shown);
+                !cut.is_empty() && !shown.iter().any(is_shown)
             });
         }
         if cost.cut_answers > 0 {
@@ -335,14 +346,30 @@ mod tests {
             }] })
             .to_string(),
         };
-        let asked = |text: &str| json!({ "messages": [{ "role": "assistant", "content": text }] });
+        let asked = |text: &str, question: &str| {
+            json!({ "messages": [
+                { "role": "assistant", "content": text },
+                { "role": "user", "content": question },
+            ] })
+        };
+        let more = "You were cut off. Go on exactly where you stopped, and repeat nothing.";
         let mut record = ScopeRecord::default();
         record.add(&json!({ "messages": [] }), &response("one two", "length"));
         record.add(&json!({ "messages": [] }), &response("a", "stop"));
         assert_eq!(record.cut_texts, ["one two"]);
-        record.add(&asked("one two"), &response("three", "length"));
+        record.add(&asked("one two", more), &response("three", "length"));
         assert_eq!(record.cut_texts, ["three"]);
-        record.add(&asked("one twothree"), &response("four", "stop"));
+        let fields = "Now give only the fields that sum this up, as one JSON object.";
+        record.add(&asked("one twothree", fields), &response("{}", "stop"));
+        assert_eq!(record.cut_texts, ["three"], "the text itself stays cut");
+        record.add(&asked("one twothree", more), &response("four", "stop"));
+        assert!(record.cut_texts.is_empty());
+        record.add(&json!({ "messages": [] }), &response("", "length"));
+        let again = "Your last answer can't be used: it is empty.";
+        record.add(
+            &json!({ "messages": [{ "role": "user", "content": again }] }),
+            &response("b", "stop"),
+        );
         assert!(record.cut_texts.is_empty());
     }
 
