@@ -41,7 +41,11 @@ pub(crate) fn read_text<T: DeserializeOwned>(
         return unusable("it ends in the middle");
     }
     let field = ask.text_field.as_deref().unwrap_or_default();
-    let (text, fields) = split_fields(&written.text, &ask.schema, field, |it| ask.normalize(it));
+    let (mut text, fields) =
+        split_fields(&written.text, &ask.schema, field, |it| ask.normalize(it));
+    if is_blank(&text) {
+        text.clear();
+    }
     let Some(fields) = fields else {
         if is_meant_as_json(&text) {
             return unusable("it begins like JSON but can't be read as JSON");
@@ -170,6 +174,9 @@ fn read_answer<T: DeserializeOwned>(
     bare.map_err(|reason| format!("there is no text before the fields; {reason}"))
 }
 
+/// Fields that name a text and are none.
+const LABELS: [&str; 5] = ["name", "title", "kind", "type", "viewpoint"];
+
 /// The longest text among the fields that the schema does not have: the reasoning, under a name of
 /// the model's own, such as `reasoning` or `steps`.
 fn text_under_another_name(fields: &Map<String, Value>, schema: &Value) -> Option<String> {
@@ -185,7 +192,7 @@ fn text_under_another_name(fields: &Map<String, Value>, schema: &Value) -> Optio
     };
     fields
         .iter()
-        .filter(|(name, _)| !is_property(name))
+        .filter(|(name, _)| !is_property(name) && !LABELS.contains(&name.as_str()))
         .filter_map(|(_, value)| text(value))
         .filter(|text| !is_blank(text))
         .max_by_key(String::len)

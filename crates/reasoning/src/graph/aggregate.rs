@@ -19,12 +19,13 @@ use serde_json::json;
 
 use super::{
     data::{
-        GraphData, is_named_conclusion, is_question, is_root, node_answer, node_weakest_point,
-        rating::compare_rating, topology::Topology,
+        GraphData, is_named_conclusion, is_question, is_root,
+        merge_results::{SourceResults, WRITTEN_BY_CALLER},
+        node_answer, node_weakest_point,
+        rating::compare_rating,
+        topology::Topology,
     },
-    deactivate_node,
-    merge_results::{SourceResults, WRITTEN_BY_CALLER},
-    new_edge, new_node,
+    deactivate_node, new_edge, new_node,
     prompt_context::{MergedSources, earlier_sources_budget, share_budget, shorten_seen},
     resolve_problem,
 };

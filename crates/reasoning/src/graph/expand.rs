@@ -19,9 +19,7 @@ use super::{
 };
 use crate::{
     evidence::{EvidenceInPrompt, StepEvidence, gather_evidence},
-    model_fields::{
-        ReadableItems, StepFields, lenient_option, non_blank, normalized, optional_text,
-    },
+    model_fields::{ReadableItems, StepFields, non_blank, normalized, optional_text},
     parallel_requests::{AllOrEach, FreeTextItem, ask_all_or_each},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
@@ -58,7 +56,7 @@ pub(super) struct ContinuationReply {
     #[serde(flatten)]
     fields: StepFields,
     /// What it is, if the caller that brings it says so.
-    #[serde(default, deserialize_with = "lenient_option")]
+    #[serde(default, deserialize_with = "lenient_kind")]
     #[schemars(skip)]
     kind: Option<ContinuationKind>,
     #[serde(default, deserialize_with = "optional_text")]
@@ -119,6 +117,15 @@ enum ContinuationKind {
     Thought,
     Hypothesis,
     Conclusion,
+}
+
+/// Reads a kind in any case; none if it is unknown.
+fn lenient_kind<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<ContinuationKind>, D::Error> {
+    let written = Value::deserialize(deserializer)?;
+    let kind = written.as_str().map(|it| it.trim().to_lowercase());
+    Ok(kind.and_then(|it| ContinuationKind::deserialize(Value::String(it)).ok()))
 }
 
 impl From<ContinuationKind> for NodeKind {

@@ -15,10 +15,11 @@ use serde_json::{Value, json};
 use super::{
     data::{
         CHOSEN_CONCLUSION, GraphData, has_chosen_mark, is_chosen_conclusion, is_named_conclusion,
-        is_question, is_structural, node_answer, node_weakest_point,
+        is_question, is_structural,
+        merge_results::outvoting_result,
+        node_answer, node_weakest_point,
         rating::{compare_rating, rating},
     },
-    merge_results::outvoting_result,
     update_node,
 };
 

@@ -11,7 +11,6 @@ mod expand;
 mod finalize;
 mod generate;
 mod init;
-mod merge_results;
 mod prompt_context;
 mod prune;
 mod refine;
@@ -35,7 +34,7 @@ pub(crate) use score::GotScore;
 pub(crate) use state::GotState;
 
 pub(crate) use backtrack_node::add_direction_node;
-pub(crate) use data::{node_answer, rating::rating};
+pub(crate) use data::{node_answer, ranking::rank_usable_nodes};
 pub(crate) use definition::MODE;
 pub(crate) use init::start_and_expand;
 pub(crate) use prompt_context::NodeText;

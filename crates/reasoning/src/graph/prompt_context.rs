@@ -3,7 +3,7 @@
 //! the model has seen in its own conversation, only the beginning is shown.
 
 use deliberate_core::{
-    Graph, GraphNode, approximate_tokens, equal_shares, fit_items, shorten_tokens,
+    Graph, GraphNode, approximate_tokens, equal_shares, fit_items, shorten_tokens, truncate_chars,
 };
 use deliberate_toolkit::ToolContext;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ const MIN_SOURCE_TOKENS: usize = 80;
 const ANSWER_TOKENS: usize = 80;
 
 /// How much is shown of a node that the model has seen.
-const SEEN_TEXT_TOKENS: usize = 40;
+const SEEN_TEXT_CHARS: usize = 160;
 
 /// The approximate tokens of the tags around a text.
 const TAG_TOKENS: usize = 8;
@@ -124,7 +124,7 @@ impl GraphNodeContext {
 /// The text of a node; of one that the model has seen, as much as tells it from the others.
 pub(super) fn shorten_seen(content: &str, is_digest: bool) -> String {
     if is_digest {
-        shorten_tokens(content, SEEN_TEXT_TOKENS)
+        truncate_chars(content, SEEN_TEXT_CHARS)
     } else {
         content.to_owned()
     }

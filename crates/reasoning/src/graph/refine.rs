@@ -16,8 +16,10 @@ use serde_json::json;
 
 use super::{
     add_metadata,
-    data::{CHOSEN_CONCLUSION, GraphData, is_chosen_conclusion, node_answer, node_weakest_point},
-    merge_results::WRITTEN_BY_CALLER,
+    data::{
+        CHOSEN_CONCLUSION, GraphData, is_chosen_conclusion, merge_results::WRITTEN_BY_CALLER,
+        node_answer, node_weakest_point,
+    },
     new_edge, new_node,
     prompt_context::{GraphNodeContext, NodeSurroundings},
     resolve_problem,

@@ -5,17 +5,15 @@
 mod current_line;
 mod steps;
 
-use std::{cmp::Ordering, collections::HashSet};
-
 use deliberate_core::{
-    BranchId, BranchState, Checkpoint, CheckpointId, EdgeKind, Graph, GraphEdge, GraphNode, NodeId,
-    NodeKind, Session, SessionId, Thought, ThoughtId, fit_items,
+    BranchId, BranchState, Checkpoint, CheckpointId, Graph, GraphNode, Session, SessionId, Thought,
+    ThoughtId, fit_items,
 };
 use deliberate_store::{EpochFilter, Pagination, StoreError};
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde::{Deserialize, Serialize};
 
-use crate::graph::{NodeText, node_answer, rating};
+use crate::graph::{NodeText, node_answer, rank_usable_nodes};
 use current_line::line_history;
 pub(crate) use current_line::{latest_thought, latest_unabandoned_thought};
 use steps::{ALWAYS_SHOWN, HistoryStep, STEPS_TO_READ, select_steps};
@@ -189,7 +187,7 @@ pub(crate) async fn latest_graph(
     let Some(graph) = graphs.into_iter().next_back() else {
         return Ok(None);
     };
-    let mut nodes = call
+    let nodes = call
         .store()
         .nodes(&graph.id, EpochFilter::Current, all)
         .await?;
@@ -197,7 +195,7 @@ pub(crate) async fn latest_graph(
         .store()
         .edges(&graph.id, EpochFilter::Current, all)
         .await?;
-    rank_usable_nodes(&mut nodes, &edges);
+    let nodes = rank_usable_nodes(&graph, nodes, edges);
     Ok(Some((graph, nodes)))
 }
 
@@ -207,47 +205,11 @@ pub(crate) async fn graph_at(
     checkpoint: &CheckpointId,
     call: &ToolContext,
 ) -> Result<Option<(Graph, Vec<GraphNode>)>, StoreError> {
-    let mut found = call.store().graph_at_checkpoint(checkpoint).await?;
-    if let Some((_, nodes)) = &mut found {
-        rank_usable_nodes(nodes, &[]);
-    }
-    Ok(found)
-}
-
-/// Removes pruned nodes and sorts the others, which are oldest first: the root, the conclusions, the
-/// other nodes, and last those that were merged into another or refined; each the best first, then the
-/// open ones, newest first.
-fn rank_usable_nodes(nodes: &mut Vec<GraphNode>, edges: &[GraphEdge]) {
-    nodes.retain(|node| !node.pruned);
-    let usable: HashSet<NodeId> = nodes.iter().map(|node| node.id.clone()).collect();
-    let edges: Vec<&GraphEdge> = edges
-        .iter()
-        .filter(|edge| usable.contains(&edge.to_node))
-        .collect();
-    let begins = |kinds: &[EdgeKind]| -> HashSet<&NodeId> {
-        let found = edges.iter().filter(|edge| kinds.contains(&edge.edge_type));
-        found.map(|edge| &edge.from_node).collect()
-    };
-    let replaced = begins(&[EdgeKind::Aggregates, EdgeKind::Refines]);
-    let continued = begins(&[EdgeKind::Generates]);
-    nodes.reverse();
-    nodes.sort_by(|one, other| {
-        let rank = |node: &GraphNode| {
-            let is_root = node.node_type == NodeKind::Root;
-            // What grew from a conclusion came later than the conclusion.
-            let is_conclusion = node.is_terminal && !continued.contains(&node.id);
-            (
-                is_root,
-                !replaced.contains(&node.id),
-                is_conclusion,
-                rating(node).unwrap_or(-1.0),
-                node.is_active,
-            )
-        };
-        rank(other)
-            .partial_cmp(&rank(one))
-            .unwrap_or(Ordering::Equal)
-    });
+    let found = call.store().graph_at_checkpoint(checkpoint).await?;
+    Ok(found.map(|(graph, nodes)| {
+        let nodes = rank_usable_nodes(&graph, nodes, Vec::new());
+        (graph, nodes)
+    }))
 }
 
 /// Like `current_history`, but goes on outside an active branch that is closed.

@@ -93,6 +93,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "deliberate-extract",
             "deliberate-gateway",
             "deliberate-index",
+            "deliberate-json-schema",
             "deliberate-command-language",
             "deliberate-prompts",
             "deliberate-reasoning",

@@ -295,10 +295,11 @@ impl DemoScriptRunner<'_, '_> {
         )?;
         for ask in asks {
             let text = text_at(ask, "/messages/0/text")?;
-            // The fence around the question says nothing to a person.
+            // The fence around the question says nothing to a person, nor does the form of the reply.
             let is_tag = |line: &&str| line.starts_with('<') && line.ends_with('>');
-            let lines: Vec<&str> = text.lines().filter(|line| !is_tag(line)).collect();
-            let asked = one_line(&lines.join(" "), MAX_ASK_CHARS);
+            let mut lines = text.lines().filter(|line| !is_tag(line));
+            let first = lines.find(|line| !line.trim().is_empty());
+            let asked = one_line(first.unwrap_or_default(), MAX_ASK_CHARS);
             self.screen.print_item(&format!("“{asked}”"), false)?;
         }
         self.screen.print_request(&format!(

@@ -83,7 +83,14 @@ fn print_graph(outputs: &Value, shell: &mut dyn Write) -> io::Result<()> {
     let best = conclusions.first().unwrap_or(&Value::Null);
     let judged = score_of(best.get("node_id"), outputs);
     print_answer(&[best, judged], shell)?;
-    let score = percent_sentence("Score", best.get("score"));
+    if let Some(note) = finalized.get("note").and_then(Value::as_str) {
+        writeln!(shell, "{}\n", escape_control(note))?;
+    }
+    // A merge is not scored; its confidence is the share of the thoughts that agree with it.
+    let score = match best.get("score").filter(|score| !score.is_null()) {
+        Some(score) => percent_sentence("Score", Some(score)),
+        None => percent_sentence("Confidence", outputs.pointer("/aggregate/confidence")),
+    };
     // No model is asked for the last step.
     let model = outputs.pointer("/scores/0/model");
     print_end(

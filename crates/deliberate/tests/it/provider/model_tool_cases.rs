@@ -120,7 +120,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         arguments: |_| json!({ "content": "Which way?" }),
         good_answer: fork_answer,
         prompt_markers: &[],
-        accepts_plain_text: false,
+        accepts_plain_text: true,
         parallel_asks: APPROACHES,
         one_reply_may_answer_all: true,
         stores_changes: true,

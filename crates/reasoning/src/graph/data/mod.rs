@@ -1,7 +1,9 @@
 //! The current state of a graph. Usable nodes are read completely, because the graph limits their
 //! number; pruned nodes are not limited, so a long text of theirs is shortened.
 
-pub(crate) mod rating;
+pub(super) mod merge_results;
+pub(crate) mod ranking;
+pub(super) mod rating;
 pub(crate) mod topology;
 
 use std::{
@@ -63,6 +65,16 @@ impl GraphData {
             nodes,
             edges,
         })
+    }
+
+    /// Builds the graph from what was read of it.
+    pub(super) fn from_parts(graph: Graph, nodes: Vec<GraphNode>, edges: Vec<GraphEdge>) -> Self {
+        Self {
+            config: GraphConfig::for_graph(&graph),
+            graph,
+            nodes,
+            edges,
+        }
     }
 
     /// The nodes that are not pruned, oldest first.
@@ -128,6 +140,23 @@ impl GraphData {
                 break;
             }
             at = &edge.from_node;
+        }
+        at
+    }
+
+    /// The last usable node of the refinements of a node; the node itself if there is none.
+    pub(super) fn last_refinement<'a>(&'a self, node: &'a GraphNode) -> &'a GraphNode {
+        let usable = self.usable_by_id();
+        let mut seen = HashSet::from([&node.id]);
+        let mut at = node;
+        let refinement = |at: &GraphNode| {
+            let edges = self.edges.iter();
+            let mut edges =
+                edges.filter(|edge| edge.from_node == at.id && edge.edge_type == EdgeKind::Refines);
+            edges.find_map(|edge| usable.get(&edge.to_node).copied())
+        };
+        while let Some(next) = refinement(at).filter(|next| seen.insert(&next.id)) {
+            at = next;
         }
         at
     }

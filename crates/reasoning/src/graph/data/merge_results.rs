@@ -8,28 +8,28 @@ use std::cmp::Ordering;
 use deliberate_core::{GraphNode, NodeKind};
 use serde_json::Value;
 
-use super::data::{GraphData, is_named_conclusion, node_answer, rating::compare_rating};
+use super::{GraphData, is_named_conclusion, node_answer, rating::compare_rating};
 use crate::agreement::{AnswerGroup, comparable_groups, group_answers, same_answer};
 
 /// The field of the metadata of a merged or refined node that is true if a caller brought its text.
-pub(super) const WRITTEN_BY_CALLER: &str = "written_by_caller";
+pub(in crate::graph) const WRITTEN_BY_CALLER: &str = "written_by_caller";
 
 /// The results of the sources of a merge.
-pub(super) struct SourceResults<'a> {
+pub(in crate::graph) struct SourceResults<'a> {
     sources: Vec<&'a GraphNode>,
     groups: Vec<AnswerGroup>,
 }
 
 /// The result that most sources of a merge reach, where the merge reaches another.
-pub(super) struct OutvotingResult<'a> {
+pub(in crate::graph) struct OutvotingResult<'a> {
     /// The best of those sources.
-    pub(super) node: &'a GraphNode,
+    pub(in crate::graph) node: &'a GraphNode,
     /// What speaks against the merge, as a clause.
-    pub(super) objection: String,
+    pub(in crate::graph) objection: String,
 }
 
 impl<'a> SourceResults<'a> {
-    pub(super) fn new(sources: impl IntoIterator<Item = &'a GraphNode>) -> Self {
+    pub(in crate::graph) fn new(sources: impl IntoIterator<Item = &'a GraphNode>) -> Self {
         let sources: Vec<&GraphNode> = sources.into_iter().collect();
         Self {
             groups: group_answers(sources.iter().map(|node| node_answer(node))),
@@ -38,7 +38,7 @@ impl<'a> SourceResults<'a> {
     }
 
     /// States each result with the numbers of the nodes that reach it.
-    pub(super) fn list(&self) -> Vec<String> {
+    pub(in crate::graph) fn list(&self) -> Vec<String> {
         let results = self.groups.iter().map(|group| {
             let numbers = group.members.iter().map(|it| (it + 1).to_string());
             let numbers: Vec<String> = numbers.collect();
@@ -48,7 +48,7 @@ impl<'a> SourceResults<'a> {
     }
 
     /// The first node of each result that can be compared with the others.
-    pub(super) fn comparable_heads(&self) -> Vec<&'a GraphNode> {
+    pub(in crate::graph) fn comparable_heads(&self) -> Vec<&'a GraphNode> {
         comparable_groups(&self.groups)
             .filter_map(|group| self.sources.get(*group.members.first()?).copied())
             .collect()
@@ -56,7 +56,7 @@ impl<'a> SourceResults<'a> {
 
     /// Says how a merge settled that the results differ. `None` if they do not, or if they can't be
     /// compared.
-    pub(super) fn settled_conflict(&self, answer: &str) -> Option<String> {
+    pub(in crate::graph) fn settled_conflict(&self, answer: &str) -> Option<String> {
         (comparable_groups(&self.groups).count() > 1).then(|| {
             let results = self.list().join("; ");
             format!("The nodes reach different results: {results}. The merge says: {answer}")
@@ -64,7 +64,7 @@ impl<'a> SourceResults<'a> {
     }
 
     /// `None` if the sources do not outvote `answer`, or if the results can't be compared.
-    pub(super) fn outvoting(&self, answer: &str) -> Option<OutvotingResult<'a>> {
+    pub(in crate::graph) fn outvoting(&self, answer: &str) -> Option<OutvotingResult<'a>> {
         let voters: usize = self.groups.iter().map(|group| group.members.len()).sum();
         let most = comparable_groups(&self.groups)
             .find(|group| group.members.len() > 1 && group.members.len() * 2 > voters)?;
@@ -90,7 +90,7 @@ impl<'a> SourceResults<'a> {
 }
 
 /// What is concluded with in the place of a merge, or of a refinement of it, that its sources outvote.
-pub(super) fn outvoting_result<'a>(
+pub(in crate::graph) fn outvoting_result<'a>(
     merge: &GraphNode,
     data: &'a GraphData,
 ) -> Option<OutvotingResult<'a>> {
@@ -107,7 +107,12 @@ pub(super) fn outvoting_result<'a>(
         return None;
     }
     let sources = data.merged_sources(&merge.id).into_iter();
-    SourceResults::new(sources.filter(|node| !node.pruned)).outvoting(node_answer(merge)?)
+    let results = SourceResults::new(sources.filter(|node| !node.pruned));
+    let found = results.outvoting(node_answer(merge)?)?;
+    Some(OutvotingResult {
+        node: data.last_refinement(found.node),
+        ..found
+    })
 }
 
 fn is_written_by_caller(node: &GraphNode) -> bool {
