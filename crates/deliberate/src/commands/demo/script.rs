@@ -299,7 +299,9 @@ impl DemoScriptRunner<'_, '_> {
             let is_tag = |line: &&str| line.starts_with('<') && line.ends_with('>');
             let mut lines = text.lines().filter(|line| !is_tag(line));
             let first = lines.find(|line| !line.trim().is_empty());
-            let asked = one_line(first.unwrap_or_default(), MAX_ASK_CHARS);
+            let first = first.unwrap_or_default();
+            let sentence = first.split_inclusive(". ").next().unwrap_or(first);
+            let asked = one_line(sentence.trim(), MAX_ASK_CHARS);
             self.screen.print_item(&format!("“{asked}”"), false)?;
         }
         self.screen.print_request(&format!(
