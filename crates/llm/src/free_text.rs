@@ -75,7 +75,8 @@ impl Exchange<'_> {
         let written = self.text(&first).await?;
         let again = match read_text(&written, ask) {
             Err(ReplyFault::WithoutText(value)) => {
-                return Ok(self.ask_for_text(&first, ask, value).await);
+                // Boxed, because few calls need it and all would carry its size.
+                return Ok(Box::pin(self.ask_for_text(&first, ask, value)).await);
             }
             Err(ReplyFault::Unusable(reason)) => {
                 let fault = UnusableReply {
@@ -95,8 +96,7 @@ impl Exchange<'_> {
         self.log_repetition(ask);
         let written = self.text(&again).await?;
         let answer = read_text(&written, ask);
-        self.complete_answer(answer, &written, ask, from_plain)
-            .await
+        Box::pin(self.complete_answer(answer, &written, ask, from_plain)).await
     }
 
     /// Asks once more after a reply that has the fields and no reasoning before them. It is not shown to

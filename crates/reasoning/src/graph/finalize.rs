@@ -48,7 +48,7 @@ pub(crate) struct Output {
     terminal_count: usize,
     /// The terminal nodes, as named, else best first
     conclusions: Vec<Conclusion>,
-    /// What to do first, or why a merge is not the conclusion; omitted if neither
+    /// What to do first, or why a merge gave way; else omitted
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }

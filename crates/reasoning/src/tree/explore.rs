@@ -216,9 +216,9 @@ impl Tool for TreeExplore {
         ToolMeta {
             name: "reasoning_tree",
             title: "Explore approaches",
-            description: "Branching exploration: approaches worked out side by side, each a branch; \
-                          recommends the result most of them reach, else decides or compares. For \
-                          real options: a model call per approach and up to two more.",
+            description: "Branching exploration: approaches side by side, each a branch; \
+                          recommends the result most of them reach. For real options: a model call \
+                          per approach, up to two to decide.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),
