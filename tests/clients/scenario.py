@@ -16,7 +16,7 @@ Rule = dict[str, Any]
 
 # The text right before the subject of a request; earlier steps are elsewhere.
 NEXT = "<given>\n"
-EXPLORE = "The problem:\n<given>\n"
+EXPLORE = NEXT
 DIRECTION = "<direction>\n"
 PROBLEM = "<problem>\n"
 SUBJECT = "The text to check:\n<subject>\n"
@@ -24,6 +24,8 @@ REDO = "Go through it step by step and redo each step"
 THROUGH = "Go through it step by step"
 VERSION_A = "Version A:\n<subject>\n"
 VERSION_B = "Version B:\n<subject>\n"
+WAYS = ["another way or option"]
+ROOT = "<node>\n"
 CONTINUE = "Continue this node:\n<node>\n"
 JUDGE = "Judge this node:\n<node>\n"
 JUDGE_ALL = "Judge these nodes:\n"
@@ -47,10 +49,11 @@ def approach(name: str, thought: str, result: str, percent: int) -> str:
 
 
 def ways(before: str, *approaches: str) -> list[Rule]:
-    """The rules for the requests of one exploration; all further requests get the last approach."""
-    *first, last = approaches
-    numbered = [rule([before, f"Approach {number} of"], text) for number, text in enumerate(first, 1)]
-    return [*numbered, rule([before], last)]
+    """The rules for the requests of one exploration: the first is offered no way to go, and all further
+    requests get the last approach."""
+    first, *others = approaches
+    named = [rule([before, way], text) for way, text in zip(WAYS, others[:-1])]
+    return [*named, rule([before, "The way to go"], others[-1]), rule([before], first)]
 
 
 def preference(words: list[str], better: str) -> Rule:
@@ -234,18 +237,18 @@ RULES = [
         approach("fence", "A fence with a gap for the cat is not built in the rain, so hours.", "by hours", 50),
     ),
     rule([NEXT + KETTLE], step("Four minutes are not much for an old stove.", 74)),
-    rule([CONTINUE + POND, "most direct way"], continuation("Less weed, fewer fish.", "thought", 70)),
-    rule([CONTINUE + POND, "another way than the obvious"], continuation("The heron can fly away.", "hypothesis", 60)),
-    rule([CONTINUE + POND], continuation("less WEED,  fewer fish!", "thought", 50)),
+    rule([ROOT + POND, "another way than the obvious"], continuation("The heron can fly away.", "hypothesis", 60)),
+    rule([ROOT + POND, "divide it into parts"], continuation("less WEED,  fewer fish!", "thought", 50)),
+    rule([ROOT + POND], continuation("Less weed, fewer fish.", "thought", 70)),
     *ways(
         EXPLORE + COMPARED,
         approach("wood", "Wood bends with the flood, but it rots.", "steel", 45),
         approach("steel", "Steel lasts.", "steel", 65),
     ),
     # Graph.
-    rule([CONTINUE + TIDE, "most direct way"], continuation(TURBINE, "hypothesis", 70)),
     rule([CONTINUE + TIDE, "another way than the obvious"], continuation(SILT, "thought", 50)),
     rule([CONTINUE + TIDE, "divide it into parts"], continuation(LAGOON, "thought", 60)),
+    rule([CONTINUE + TIDE], continuation(TURBINE, "hypothesis", 70)),
     rule([CONTINUE + MERGED_BETTER], continuation(FLUSH, "conclusion", 66)),
     rule([JUDGE_ALL, TURBINE, LAGOON], {"rationale": "The lagoon stores.", "scores": [
         {"node": 2, **marks(80, 80, 70, 70)}, {"node": 1, **marks(90, 50, 60, 60)}

@@ -256,7 +256,7 @@ fn continuation_requests(
     call: &ToolContext,
 ) -> Result<Vec<ModelRequest>, ToolError> {
     let budget = call.context_tokens();
-    let is_problem = is_question(source.node) && around.problem.is_none();
+    let is_problem = is_question(source.node) && around.problem.is_none() && !around.is_digest;
     let around = GraphNodeContext::for_node(around, source.node, budget);
     let (given_up, others): (Vec<&GraphNode>, Vec<&GraphNode>) = source
         .children

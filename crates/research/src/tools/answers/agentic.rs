@@ -100,7 +100,8 @@ impl<R: Retriever> Tool for AgenticResearchQuestion<R> {
             max_retries: input.max_retries,
             scope: input.scope,
         };
-        let report = run_agentic_graph(self.0.as_ref(), call, &asked).await?;
+        // Boxed, because it holds the state of every node.
+        let report = Box::pin(run_agentic_graph(self.0.as_ref(), call, &asked)).await?;
         Ok(ToolOutput {
             output: Output {
                 said: report.text,
