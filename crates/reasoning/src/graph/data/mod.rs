@@ -59,12 +59,7 @@ impl GraphData {
         .await?;
         let known: HashSet<&NodeId> = nodes.iter().map(|node| &node.id).collect();
         edges.retain(|edge| known.contains(&edge.from_node) && known.contains(&edge.to_node));
-        Ok(Self {
-            config: GraphConfig::for_graph(&graph),
-            graph,
-            nodes,
-            edges,
-        })
+        Ok(Self::from_parts(graph, nodes, edges))
     }
 
     /// Builds the graph from what was read of it.
