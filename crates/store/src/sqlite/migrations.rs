@@ -1,13 +1,62 @@
 //! The migration runner: checks that a database file is ours and brings its tables up to date.
 
-use std::path::Path;
+use std::{path::Path, sync::LazyLock};
 
-use sqlx::{Connection, Row, SqliteConnection, migrate::Migrator};
+use sqlx::{
+    Connection, Row, SqlStr, SqliteConnection,
+    migrate::{Migration, MigrationType, Migrator},
+};
 
 use super::open::{explain_connect, set_write_ahead_log};
 use crate::StoreError;
 
-static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+/// The version, name and text of each file in `migrations/sqlite`. They are listed here because
+/// `sqlx::migrate!` would build SQLite a second time for the compiler.
+const FILES: &[(i64, &str, &str)] = &[
+    (
+        1,
+        "reasoning",
+        include_str!("../../migrations/sqlite/0001_reasoning.sql"),
+    ),
+    (
+        2,
+        "epochs",
+        include_str!("../../migrations/sqlite/0002_epochs.sql"),
+    ),
+    (
+        3,
+        "running_calls",
+        include_str!("../../migrations/sqlite/0003_running_calls.sql"),
+    ),
+    (
+        4,
+        "chain_runs",
+        include_str!("../../migrations/sqlite/0004_chain_runs.sql"),
+    ),
+    (
+        5,
+        "items",
+        include_str!("../../migrations/sqlite/0005_items.sql"),
+    ),
+    (
+        6,
+        "usage",
+        include_str!("../../migrations/sqlite/0006_usage.sql"),
+    ),
+    (
+        8,
+        "principal",
+        include_str!("../../migrations/sqlite/0008_principal.sql"),
+    ),
+];
+
+static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
+    let migrations = FILES.iter().map(|&(version, name, sql)| {
+        let sql = SqlStr::from_static(sql);
+        Migration::new(version, name.into(), MigrationType::Simple, sql, false)
+    });
+    Migrator::with_migrations(migrations.collect())
+});
 
 /// Identifies our files. The first migration sets it.
 const APPLICATION_ID: i64 = 1_145_392_194;
@@ -105,4 +154,23 @@ async fn schema_version(connection: &mut SqliteConnection) -> Option<i64> {
         .await
         .ok()?;
     row.try_get(0).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FILES;
+
+    #[test]
+    fn every_file_of_the_folder_is_listed() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/sqlite");
+        let files = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = files
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        let listed = FILES
+            .iter()
+            .map(|(version, name, _)| format!("{version:04}_{name}.sql"));
+        assert_eq!(names, listed.collect::<Vec<_>>());
+    }
 }

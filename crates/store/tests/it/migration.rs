@@ -9,7 +9,10 @@ use deliberate_store::{
     BacktrackPreview, EntityCounts, SearchEntity, SearchQuery, Store, sqlite::SqliteStore,
 };
 use serde_json::json;
-use sqlx::{Connection, migrate::Migrator};
+use sqlx::{
+    Connection, SqlStr,
+    migrate::{Migration, MigrationType, Migrator},
+};
 
 use crate::{
     contract::{ALL, All, Current, branches, commit, prune, set_state, update_node},
@@ -17,7 +20,7 @@ use crate::{
     sqlite::{open, raw_connection},
 };
 
-static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+const FIRST_MIGRATION: &str = include_str!("../../migrations/sqlite/0001_reasoning.sql");
 
 /// Session `s` with checkpoints at the times 3 (two of them) and 6, and session `plain` without
 /// any.
@@ -44,8 +47,10 @@ const ROWS: &[&str] = &[
 /// Opens a database that has the first version of the tables.
 async fn first_version(path: &Path) -> SqliteStore {
     let mut connection = raw_connection(path).await;
-    MIGRATIONS
-        .run_direct(Some(1), &mut connection, false)
+    let sql = SqlStr::from_static(FIRST_MIGRATION);
+    let first = Migration::new(1, "reasoning".into(), MigrationType::Simple, sql, false);
+    Migrator::with_migrations(vec![first])
+        .run_direct(None, &mut connection, false)
         .await
         .unwrap();
     let mut transaction = connection.begin().await.unwrap();
