@@ -74,11 +74,14 @@ impl Exchange<'_> {
         let first = free_text_request(ask);
         let written = self.text(&first).await?;
         let again = match read_text(&written, ask) {
-            Err(ReplyFault::WithoutText(value)) => {
+            Err(ReplyFault::WithoutText(value)) if states_result(&ask.schema) => {
                 // Boxed, because few calls need it and all would carry its size.
                 return Ok(Box::pin(self.ask_for_text(&first, ask, value)).await);
             }
-            Err(ReplyFault::Unusable(reason)) => {
+            Err(ReplyFault::FieldsAlone(_)) if self.may_ask_for_text() => {
+                text_first_request(&first)
+            }
+            Err(ReplyFault::Unusable(reason) | ReplyFault::FieldsAlone(reason)) => {
                 let fault = UnusableReply {
                     text: &written.text,
                     reason: &reason,
@@ -108,9 +111,7 @@ impl Exchange<'_> {
         ask: &ModelRequest,
         value: T,
     ) -> (T, bool) {
-        // The client's own model has thought in its conversation, and a stored prompt decides itself
-        // what a reply contains.
-        if self.chat_model.replies_between_calls() || self.chat_model.has_stored_prompts() {
+        if !self.may_ask_for_text() {
             return (value, false);
         }
         self.log_repetition(ask);
@@ -120,6 +121,12 @@ impl Exchange<'_> {
         let answer = read_text(&written, ask);
         let second = self.complete_answer(answer, &written, ask, None).await;
         second.unwrap_or((value, false))
+    }
+
+    /// Tells whether a reply of fields alone is asked for anew. The client's own model has thought in
+    /// its conversation, and a stored prompt decides itself what a reply contains.
+    fn may_ask_for_text(&self) -> bool {
+        !self.chat_model.replies_between_calls() && !self.chat_model.has_stored_prompts()
     }
 
     fn log_repetition(&self, ask: &ModelRequest) {
@@ -137,7 +144,9 @@ impl Exchange<'_> {
     ) -> Result<(T, bool), ModelError> {
         let (text, reason) = match answer {
             Ok(value) | Err(ReplyFault::WithoutText(value)) => return Ok((value, false)),
-            Err(ReplyFault::Unusable(reason)) => return Err(self.unusable(reason)),
+            Err(ReplyFault::Unusable(reason) | ReplyFault::FieldsAlone(reason)) => {
+                return Err(self.unusable(reason));
+            }
             Err(ReplyFault::Fields { text, reason }) => (text, reason),
         };
         let is_cut = written.is_cut;
@@ -229,6 +238,12 @@ impl Exchange<'_> {
         }
         Ok(text)
     }
+}
+
+/// Tells whether the fields state a result, which is a guess without its work. The fields of a verdict
+/// begin with its reason, so they stand alone.
+fn states_result(schema: &Value) -> bool {
+    schema.pointer("/properties/answer").is_some()
 }
 
 /// Tells whether a reply that reached the token limit holds an object from its start to its end.

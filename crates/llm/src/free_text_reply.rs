@@ -61,9 +61,11 @@ pub(crate) fn read_text<T: DeserializeOwned>(
         let reason = "a field repeats its description".to_owned();
         return Err(ReplyFault::Fields { text, reason });
     }
+    let is_bare = text.trim().is_empty() && has_property(&fields, &ask.schema);
     match read_answer(&text, &written.reasoning, fields, ask) {
         Ok(answer) if answer.has_text => Ok(answer.value),
         Ok(answer) => Err(ReplyFault::WithoutText(answer.value)),
+        Err(reason) if is_bare => Err(ReplyFault::FieldsAlone(reason)),
         Err(reason) if text.trim().is_empty() => Err(ReplyFault::Unusable(reason)),
         Err(reason) => Err(ReplyFault::Fields { text, reason }),
     }
@@ -74,6 +76,12 @@ pub(crate) fn read_text<T: DeserializeOwned>(
 fn is_required(name: &str, schema: &Value) -> bool {
     let required = schema.get("required").and_then(Value::as_array);
     required.is_some_and(|names| names.iter().any(|it| it == name))
+}
+
+/// Tells whether one of the fields is a field that was asked for.
+fn has_property(fields: &Map<String, Value>, schema: &Value) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.is_some_and(|known| fields.keys().any(|name| known.contains_key(name)))
 }
 
 /// Tells whether the value of a field is the field's own description, which small models copy from the
@@ -99,6 +107,8 @@ fn drop_described_items(fields: &mut Map<String, Value>, schema: &Value) {
 pub(crate) enum ReplyFault<T> {
     /// The whole reply is unusable, for this reason.
     Unusable(String),
+    /// The reply has the fields alone, and they say nothing that could be an answer.
+    FieldsAlone(String),
     /// The text can be used, but its fields are missing or wrong.
     Fields { text: String, reason: String },
     /// The reply has the fields alone; this is what they say.

@@ -305,7 +305,9 @@ async fn ask_result(
 async fn fields_without_a_text_are_asked_for_once_more_with_the_work_before_them() {
     let second = "6 × 7 = 41.\n\n{\"answer\": \"41\", \"confidence\": 60}";
     let fenced = format!("```json\n{BARE}\n```");
-    for bare in [BARE, fenced.as_str()] {
+    let empty = r#"{"answer": null, "confidence": 50}"#;
+    let copied = r#"{"answer": "result", "confidence": 50}"#;
+    for bare in [BARE, fenced.as_str(), empty, copied] {
         let script = ReplyScript::with_texts(&[bare, second]);
         let answer = ask_result(&script).await.unwrap();
         // The text and the fields of the second reply win.
@@ -327,6 +329,13 @@ async fn fields_without_a_text_are_asked_for_once_more_with_the_work_before_them
             ");
         }
     }
+}
+
+#[tokio::test]
+async fn a_verdict_without_a_text_is_not_asked_for_again() {
+    let script = ReplyScript::with_texts(&["{\"confidence\": 90}"]);
+    let answer = ask_structured::<Value>(&script, text_request(), None, far_deadline()).await;
+    assert_eq!(answer.unwrap().value, json!({ "confidence": 90 }));
 }
 
 #[tokio::test]

@@ -208,7 +208,7 @@ async fn a_perspective_without_a_text_is_asked_for_again() {
     assert_eq!(desk.requests().len(), 5);
     let again = &desk.requests()[1];
     assert_eq!(again.key, "divergent_1/again");
-    assert!(conversation(again).contains("there is no text"));
+    assert!(conversation(again).contains("Begin with the work in plain text"));
 }
 
 #[tokio::test]

@@ -161,8 +161,6 @@ async fn an_unusable_answer_is_asked_for_once_more() {
         text_reply("{}"),
         text_reply(r#"{"thought": ""}"#),
         text_reply(r#"{"thought": "   "}"#),
-        text_reply(r#"{"thought": null, "confidence_percent": 50}"#),
-        text_reply(r#"{"confidence_percent": 50}"#),
         text_reply(r#"{"thou"#),
         text_reply("```json\n{"),
         truncated_reply(r#"{"confidence_percent": 50, "#),
@@ -179,6 +177,26 @@ async fn an_unusable_answer_is_asked_for_once_more() {
             "{complaint}"
         );
         assert_eq!(desk.only_thought().await.content, "better");
+        assert_eq!(desk.last_record().await.spent.model_calls, 2);
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_gives_only_fields_is_asked_anew_for_the_work() {
+    for bare in [
+        r#"{"thought": null, "confidence_percent": 50}"#,
+        r#"{"confidence_percent": 50}"#,
+        r#"{"answer": null, "weakest_point": "all of it", "confidence_percent": 50}"#,
+    ] {
+        let desk = ReasoningTestRegistry::new();
+        desk.script_replies([text_reply(bare), text_reply(&step_json("better"))]);
+        let output = desk.think_ok(json!({ "content": "x" })).await;
+        assert_eq!(output["content"], "better", "{bare}");
+        // It does not see its first reply, which it would only repeat.
+        let ask = desk.last_request();
+        assert_eq!(ask.messages.len(), 1, "{bare}");
+        let ask = &ask.messages[0].text;
+        assert!(ask.contains("Begin with the work in plain text"), "{ask}");
         assert_eq!(desk.last_record().await.spent.model_calls, 2);
     }
 }

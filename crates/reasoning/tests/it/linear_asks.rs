@@ -69,7 +69,7 @@ async fn text_of_other_scripts_is_shown_as_it_is() {
 #[tokio::test]
 async fn the_second_ask_says_what_is_wrong() {
     let desk = ReasoningTestRegistry::new();
-    let bad = text_reply(r#"{"confidence_percent": 50}"#);
+    let bad = text_reply(r#"{"thought": " "}"#);
     desk.script_replies([bad, text_reply(&step_json("It is."))]);
     let answer = desk.think_ok(json!({ "content": "Is 17 a prime?" })).await;
     assert_eq!(answer["content"], "It is.");
