@@ -58,6 +58,10 @@ const UPSTREAM_STOP_GRACE: Duration = Duration::from_secs(4);
 /// Time for sending the last traces.
 const TRACE_FLUSH_GRACE: Duration = Duration::from_secs(3);
 
+/// The runtime's threads. Reading a request of a megabyte takes one of them for a tenth of a second, so
+/// some stay free for pings when several such requests come at once, also on a machine with two cores.
+const WORKER_THREADS: usize = 4;
+
 /// How much longer than all of these a shutdown may take before the process is ended.
 const EXIT_GRACE: Duration = Duration::from_secs(2);
 
@@ -68,10 +72,8 @@ pub(crate) fn run(
     reload_source: ReloadSource,
 ) -> anyhow::Result<ExitCode> {
     allocator::limit_arenas();
-    // Two threads: one may be busy with a burst of calls while the other answers pings. A single
-    // thread is a tenth faster for one call and fails to answer some pings within 5 ms.
     let runtime = Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(WORKER_THREADS)
         .enable_all()
         .build()
         .context("the runtime cannot be started")?;

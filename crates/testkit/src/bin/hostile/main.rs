@@ -22,7 +22,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Parser;
-use tokio::{process::Command, task::JoinSet};
+use tokio::{process::Command, runtime::Builder, task::JoinSet};
 
 use deliberate_testkit::{bare_command, load::ServerProcess};
 use traffic::HostileTraffic;
@@ -70,7 +70,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     let mut server = ServerProcess::start(&mut server_command(&arguments)?).await?;
     let traffic = Arc::new(HostileTraffic::new(&server, &arguments));
     let begun = Instant::now();
-    let pinging = tokio::spawn(traffic::ping(traffic.clone()));
+    let pinging = tokio::task::spawn_blocking(ping_on_this_thread(traffic.clone())?);
     let mut callers = JoinSet::new();
     for number in 0..arguments.callers {
         callers.spawn(traffic::send_calls(traffic.clone(), number));
@@ -118,6 +118,13 @@ async fn main() -> anyhow::Result<ExitCode> {
     }
     writeln!(stdout, "The server wrote:\n{}", server.output())?;
     Ok(ExitCode::FAILURE)
+}
+
+/// Returns the pinging, which has a thread and a runtime of its own: the callers make large requests, and
+/// the time that a ping waits for them here is not the server's.
+fn ping_on_this_thread(traffic: Arc<HostileTraffic>) -> anyhow::Result<impl FnOnce() + Send> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    Ok(move || runtime.block_on(traffic::ping(traffic)))
 }
 
 /// Returns the command of the server. A shell sets the limit of the address space.
