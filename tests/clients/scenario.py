@@ -156,7 +156,7 @@ FLUSH = "Flushing takes a tenth of the yield."
 RULES = [
     # An unusable reply is requested again.
     rule([AGAIN, NEXT + SOON], step("In about fifty million years.", 55)),
-    rule([NEXT + SOON], {"confidence_percent": 40}),
+    rule([NEXT + SOON], {"thought": " "}),
     # Linear.
     rule([NEXT + MOONS], step("Mars has two moons, Phobos and Deimos.", 95)),
     rule([NEXT + FALL], step("Phobos falls, Deimos drifts away.", 60, "models of Mars’s inside")),

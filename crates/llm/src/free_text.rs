@@ -75,7 +75,7 @@ impl Exchange<'_> {
         let written = self.text(&first).await?;
         let again = match read_text(&written, ask) {
             Err(ReplyFault::WithoutText(value)) if states_result(&ask.schema) => {
-                // Boxed, because few calls need it and all would carry its size.
+                // Boxed, as below, so that the future of a call does not carry the size of all of them.
                 return Ok(Box::pin(self.ask_for_text(&first, ask, value)).await);
             }
             Err(ReplyFault::FieldsAlone(_)) if self.may_ask_for_text() => {
@@ -91,9 +91,8 @@ impl Exchange<'_> {
                 retry_request(self.chat_model, &first, &fault, &form)
             }
             answer => {
-                return self
-                    .complete_answer(answer, &written, ask, from_plain)
-                    .await;
+                let complete = self.complete_answer(answer, &written, ask, from_plain);
+                return Box::pin(complete).await;
             }
         };
         self.log_repetition(ask);
