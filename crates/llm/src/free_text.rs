@@ -74,7 +74,7 @@ impl Exchange<'_> {
         let first = free_text_request(ask);
         let written = self.text(&first).await?;
         let again = match read_text(&written, ask) {
-            Err(ReplyFault::WithoutText(value)) if states_result(&ask.schema) => {
+            Err(ReplyFault::WithoutText(value)) if !gives_reason(&ask.schema) => {
                 // Boxed, as below, so that the future of a call does not carry the size of all of them.
                 return Ok(Box::pin(self.ask_for_text(&first, ask, value)).await);
             }
@@ -239,10 +239,23 @@ impl Exchange<'_> {
     }
 }
 
-/// Tells whether the fields state a result, which is a guess without its work. The fields of a verdict
-/// begin with its reason, so they stand alone.
-fn states_result(schema: &Value) -> bool {
-    schema.pointer("/properties/answer").is_some()
+/// The field in which a judgment gives its reason.
+const REASON_FIELD: &str = "weakest_point";
+
+/// Tells whether the fields are a judgment that gives its reason, so that they stand without a text. A
+/// result is a guess without its work, and so is a bare verdict.
+fn gives_reason(schema: &Value) -> bool {
+    schema.pointer("/properties/answer").is_none() && has_key(schema, REASON_FIELD)
+}
+
+fn has_key(schema: &Value, name: &str) -> bool {
+    match schema {
+        Value::Object(fields) => {
+            fields.contains_key(name) || fields.values().any(|it| has_key(it, name))
+        }
+        Value::Array(items) => items.iter().any(|it| has_key(it, name)),
+        _ => false,
+    }
 }
 
 /// Tells whether a reply that reached the token limit holds an object from its start to its end.

@@ -61,7 +61,7 @@ pub(crate) fn read_text<T: DeserializeOwned>(
         let reason = "a field repeats its description".to_owned();
         return Err(ReplyFault::Fields { text, reason });
     }
-    let is_bare = text.trim().is_empty() && has_property(&fields, &ask.schema);
+    let is_bare = text.trim().is_empty() && has_only_fields(&fields, field, &ask.schema);
     match read_answer(&text, &written.reasoning, fields, ask) {
         Ok(answer) if answer.has_text => Ok(answer.value),
         Ok(answer) => Err(ReplyFault::WithoutText(answer.value)),
@@ -78,10 +78,13 @@ fn is_required(name: &str, schema: &Value) -> bool {
     required.is_some_and(|names| names.iter().any(|it| it == name))
 }
 
-/// Tells whether one of the fields is a field that was asked for.
-fn has_property(fields: &Map<String, Value>, schema: &Value) -> bool {
+/// Tells whether an object has fields that were asked for and no text of its own.
+fn has_only_fields(fields: &Map<String, Value>, text_field: &str, schema: &Value) -> bool {
     let properties = schema.get("properties").and_then(Value::as_object);
+    let own_text = fields.get(text_field).and_then(Value::as_str);
     properties.is_some_and(|known| fields.keys().any(|name| known.contains_key(name)))
+        && own_text.is_none_or(is_blank)
+        && text_under_another_name(fields, schema).is_none()
 }
 
 /// Tells whether the value of a field is the field's own description, which small models copy from the
@@ -107,7 +110,7 @@ fn drop_described_items(fields: &mut Map<String, Value>, schema: &Value) {
 pub(crate) enum ReplyFault<T> {
     /// The whole reply is unusable, for this reason.
     Unusable(String),
-    /// The reply has the fields alone, and they say nothing that could be an answer.
+    /// The reply has the fields alone, and no answer can be made of them, for this reason.
     FieldsAlone(String),
     /// The text can be used, but its fields are missing or wrong.
     Fields { text: String, reason: String },

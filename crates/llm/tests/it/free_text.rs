@@ -332,10 +332,35 @@ async fn fields_without_a_text_are_asked_for_once_more_with_the_work_before_them
 }
 
 #[tokio::test]
-async fn a_verdict_without_a_text_is_not_asked_for_again() {
-    let script = ReplyScript::with_texts(&["{\"confidence\": 90}"]);
-    let answer = ask_structured::<Value>(&script, text_request(), None, far_deadline()).await;
-    assert_eq!(answer.unwrap().value, json!({ "confidence": 90 }));
+async fn only_a_judgment_that_gives_its_reason_stands_without_a_text() {
+    let fields = r#"{"weakest_point": "step two", "confidence": 90}"#;
+    let mut judgment = text_request();
+    judgment.schema["properties"]["weakest_point"] = json!({ "type": "string" });
+    let mut list = text_request();
+    list.schema = json!({ "properties": { "scores": { "items": judgment.schema } } });
+    let scores = format!("{{\"scores\": [{fields}]}}");
+    let second = "Step two holds.\n{\"confidence\": 40}";
+    for (request, bare, asked) in [
+        (judgment, fields, 1),
+        (list, scores.as_str(), 1),
+        (text_request(), "{\"confidence\": 90}", 2),
+    ] {
+        let script = ReplyScript::with_texts(&[bare, second]);
+        let answer = ask_structured::<Value>(&script, request, None, far_deadline()).await;
+        assert!(answer.is_ok(), "{bare}");
+        assert_eq!(script.requests().len(), asked, "{bare}");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_with_a_text_and_a_faulty_field_is_told_what_is_wrong() {
+    let faulty = r#"{"thought": "6 × 7 = 42.", "confidence": "very"}"#;
+    let script = ReplyScript::with_texts(&[faulty, "6 × 7 = 42.\n{\"confidence\": 90}"]);
+    let answer = ask_text(&script).await.unwrap();
+    assert_eq!(answer.value, thought_answer("6 × 7 = 42.", 90));
+    let again = &script.requests()[1];
+    let complaint = &again.messages.last().unwrap().text;
+    assert!(complaint.contains("can't be used"), "{complaint}");
 }
 
 #[tokio::test]

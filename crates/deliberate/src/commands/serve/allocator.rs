@@ -2,7 +2,7 @@
 //! never be used. Under a limit on address space (`ulimit -v`) the process would run out of it with
 //! little memory in use.
 
-/// The number of arenas: enough for the runtime's threads and a few others.
+/// The number of arenas: one for each of the runtime's threads; others share them.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const ARENAS: libc::c_int = 4;
 

@@ -58,8 +58,8 @@ const UPSTREAM_STOP_GRACE: Duration = Duration::from_secs(4);
 /// Time for sending the last traces.
 const TRACE_FLUSH_GRACE: Duration = Duration::from_secs(3);
 
-/// The runtime's threads. Reading a request of a megabyte takes one of them for a tenth of a second, so
-/// some stay free for pings when several such requests come at once, also on a machine with two cores.
+/// The runtime's threads, also on a machine with two cores. Reading a request of a megabyte takes one of
+/// them for a tenth of a second; three such requests at once leave one for pings.
 const WORKER_THREADS: usize = 4;
 
 /// How much longer than all of these a shutdown may take before the process is ended.

@@ -75,12 +75,15 @@ async fn main() -> anyhow::Result<ExitCode> {
     for number in 0..arguments.callers {
         callers.spawn(traffic::send_calls(traffic.clone(), number));
     }
+    let mut all_ended = Ok(());
     while let Some(ended) = callers.join_next().await {
-        ended?;
+        all_ended = all_ended.and(ended);
     }
     let took = begun.elapsed();
+    // Before an error is returned, because the end of the runtime waits for the pings.
     traffic.is_over.store(true, Ordering::Relaxed);
     pinging.await?;
+    all_ended?;
     let peak = server.peak_kib();
     let stopping = Instant::now();
     let ended = server.terminate().await;
