@@ -25,7 +25,6 @@ mod read_line;
 mod resources;
 mod scopes;
 mod sse_limits;
-mod sse_resume;
 mod sse_session;
 mod sse_support;
 mod subscriptions;

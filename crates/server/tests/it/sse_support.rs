@@ -229,7 +229,6 @@ impl SseTestServer {
             headers: answer,
             endpoint: String::new(),
             reader,
-            last_id: String::new(),
         };
         let first = client.next_event().await.unwrap();
         assert_eq!(first.name, "endpoint");
@@ -266,7 +265,6 @@ impl PostResponse {
 
 #[derive(Debug)]
 pub(crate) struct SseTestEvent {
-    pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) data: String,
 }
@@ -277,8 +275,6 @@ pub(crate) struct SseTestClient<'a> {
     pub(crate) headers: HashMap<String, String>,
     pub(crate) endpoint: String,
     pub(crate) reader: BufReader<TcpStream>,
-    /// The id of the last event that was read.
-    pub(crate) last_id: String,
 }
 
 impl SseTestClient<'_> {
@@ -302,21 +298,18 @@ impl SseTestClient<'_> {
 
     async fn read_event(&mut self) -> Option<SseTestEvent> {
         let mut event = SseTestEvent {
-            id: String::new(),
             name: String::new(),
             data: String::new(),
         };
         loop {
             let line = read_line(&mut self.reader).await?;
             match line.split_once(": ") {
-                Some(("id", id)) => id.clone_into(&mut event.id),
                 Some(("event", name)) => name.clone_into(&mut event.name),
                 Some(("data", data)) => data.clone_into(&mut event.data),
                 _ if line.is_empty() && !event.name.is_empty() => break,
                 _ => {}
             }
         }
-        self.last_id.clone_from(&event.id);
         Some(event)
     }
 
@@ -367,11 +360,6 @@ impl SseTestClient<'_> {
         self.call_tool(id, "hold", json!({})).await;
         let now = || self.server.probe.started.load(Ordering::SeqCst);
         wait_until("the call to start", || now() > started).await;
-    }
-
-    /// Disconnects and returns the session id and the last event id for a resume.
-    pub(crate) fn disconnect(self) -> (String, String) {
-        (self.endpoint, self.last_id)
     }
 }
 

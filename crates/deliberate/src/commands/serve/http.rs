@@ -110,7 +110,6 @@ fn http_options(address: SocketAddr, settings: &AppSettings) -> HttpOptions {
             }),
         },
         sse: http.sse.then(|| SseOptions {
-            body_bytes,
             sessions: http.max_sessions,
             sessions_per_owner: sessions_per_client(address, http),
             ..SseOptions::default()

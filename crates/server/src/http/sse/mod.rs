@@ -7,25 +7,23 @@
 //! in the response to that POST and nowhere else: a status of 4xx or 503 with the JSON-RPC error,
 //! and the id wherever it can be read. So every message with an id is answered.
 //!
-//! A client that loses its stream can resume its session with `Last-Event-ID` for some time.
-//! Sessions, running requests, pending and retained events are all bounded.
+//! A session ends with its stream; this revision has no way to resume one. Sessions, running
+//! requests and pending events are all bounded.
 //!
-//! Host, Origin and authentication are checked before a request reaches this module; the result is
-//! the [`Principal`](deliberate_toolkit::Principal) among the request's extensions.
+//! Host, Origin and authentication are checked, and bodies are read within limits, before a request
+//! reaches this module; the result is the [`Principal`](deliberate_toolkit::Principal) among the
+//! request's extensions.
 
-mod error;
-mod event_buffer;
-mod post;
+mod routes;
 mod session;
 mod sessions;
-mod stream;
 mod transport;
 
 use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    routing::{get, post as posting},
+    routing::{get, post},
 };
 use rmcp::ServerHandler;
 use tokio::sync::mpsc;
@@ -33,7 +31,6 @@ use tokio_util::sync::CancellationToken;
 
 use session::{Inbound, SseSession};
 use sessions::SseSessions;
-use transport::SseSessionTimeouts;
 
 const STREAM_PATH: &str = "/sse";
 const MESSAGES_PATH: &str = "/messages";
@@ -41,12 +38,6 @@ const MESSAGES_PATH: &str = "/messages";
 /// Limits and timeouts of sessions.
 #[derive(Debug, Clone)]
 pub struct SseOptions {
-    /// The largest accepted message.
-    pub body_bytes: usize,
-    /// How long a message may take to arrive.
-    pub body_time: Duration,
-    /// How long a session waits for a client that lost its stream.
-    pub resume_timeout: Duration,
     /// How long a client may leave events unread before it is disconnected.
     pub stalled_timeout: Duration,
     /// The interval of keep-alive comments on a silent stream.
@@ -65,19 +56,12 @@ pub struct SseOptions {
     pub waiting_events: usize,
     /// The total size of pending events. A single one may be larger.
     pub waiting_bytes: usize,
-    /// The number of sent events that are retained for a resume.
-    pub replay_events: usize,
-    /// The total size of the retained events.
-    pub replay_bytes: usize,
 }
 
 impl Default for SseOptions {
     fn default() -> Self {
         const MIB: usize = 1024 * 1024;
         Self {
-            body_bytes: 4 * MIB,
-            body_time: Duration::from_secs(30),
-            resume_timeout: Duration::from_secs(30),
             stalled_timeout: Duration::from_secs(30),
             keep_alive: Duration::from_secs(15),
             sessions: 256,
@@ -87,8 +71,6 @@ impl Default for SseOptions {
             running_bytes: 16 * MIB,
             waiting_events: 256,
             waiting_bytes: 4 * MIB,
-            replay_events: 256,
-            replay_bytes: MIB,
         }
     }
 }
@@ -106,7 +88,7 @@ pub struct SseControl {
 }
 
 impl SseControl {
-    /// The number of sessions, including those that wait for their client.
+    /// The number of sessions.
     pub fn active(&self) -> usize {
         self.sessions.len()
     }
@@ -146,26 +128,22 @@ pub fn routes<H: ServerHandler>(
     handler: impl Fn() -> H + Clone + Send + Sync + 'static,
     options: SseOptions,
 ) -> (Router, SseControl) {
-    let table = Arc::new(SseSessions::default());
-    let patience = SseSessionTimeouts {
-        disconnected: options.resume_timeout,
-        stalled: options.stalled_timeout,
-    };
-    let sessions = table.clone();
-    let start = move |session: Arc<SseSession>, inbox| {
-        let sessions = sessions.clone();
+    let sessions = Arc::new(SseSessions::default());
+    let table = sessions.clone();
+    let start_session = move |session: Arc<SseSession>, inbox| {
+        let table = table.clone();
         let id = session.id.clone();
-        let gone = move || sessions.remove(&id);
-        tokio::spawn(transport::serve(handler(), session, inbox, patience, gone));
+        let gone = move || table.remove(&id);
+        tokio::spawn(transport::serve(handler(), session, inbox, gone));
     };
-    let hall = SseState {
-        sessions: table.clone(),
+    let state = SseState {
+        sessions: sessions.clone(),
         options: Arc::new(options),
-        start_session: Arc::new(start),
+        start_session: Arc::new(start_session),
     };
     let router = Router::new()
-        .route(STREAM_PATH, get(stream::open_stream))
-        .route(MESSAGES_PATH, posting(post::post_message))
-        .with_state(hall);
-    (router, SseControl { sessions: table })
+        .route(STREAM_PATH, get(routes::open_stream))
+        .route(MESSAGES_PATH, post(routes::post_message))
+        .with_state(state);
+    (router, SseControl { sessions })
 }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::{
-    SseOptions,
+    ConnectionCloser, SseOptions,
     session::{Inbound, SseSession, SseSessionOwner},
 };
 
@@ -24,42 +24,28 @@ struct SseSessionMap {
     draining: bool,
 }
 
-/// The reason why a session cannot be opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SseOpenError {
-    Stopping,
-    ServerFull,
-    OwnerFull,
-}
-
 impl SseSessions {
-    /// Opens a session if there is room. A client that reconnects without resuming may have left
-    /// sessions behind: the oldest of those makes room.
+    /// Opens a session if there is room; the error says why not.
     pub(super) fn open(
         &self,
         owner: SseSessionOwner,
-        options: &SseOptions,
-    ) -> Result<(Arc<SseSession>, mpsc::Receiver<Inbound>), SseOpenError> {
+        closer: Option<ConnectionCloser>,
+        options: &Arc<SseOptions>,
+    ) -> Result<(Arc<SseSession>, mpsc::Receiver<Inbound>), &'static str> {
         let mut inner = self.lock();
         if inner.draining {
-            return Err(SseOpenError::Stopping);
+            return Err("the server is stopping; try again later");
         }
         let own = inner.sessions.values();
         let own = own.filter(|session| session.owner.shares_quota_with(&owner));
-        let full = if own.count() >= options.sessions_per_owner {
-            Some(SseOpenError::OwnerFull)
-        } else if inner.sessions.len() >= options.sessions {
-            Some(SseOpenError::ServerFull)
-        } else {
-            None
-        };
-        if let Some(full) = full {
-            let left = inner.longest_disconnected(&owner).ok_or(full)?;
-            inner.sessions.remove(&left.id);
-            left.close();
+        if own.count() >= options.sessions_per_owner {
+            return Err("you have reached your limit of sessions; close one, or try again later");
+        }
+        if inner.sessions.len() >= options.sessions {
+            return Err("the server has reached its limit of sessions; try again later");
         }
         let id: Arc<str> = Uuid::new_v4().simple().to_string().into();
-        let (session, inbox) = SseSession::new(id.clone(), owner, options);
+        let (session, inbox) = SseSession::new(id.clone(), owner, closer, options);
         inner.sessions.insert(id, session.clone());
         Ok((session, inbox))
     }
@@ -92,16 +78,5 @@ impl SseSessions {
 
     fn lock(&self) -> MutexGuard<'_, SseSessionMap> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl SseSessionMap {
-    /// The owner's session whose client has been disconnected longest.
-    fn longest_disconnected(&self, owner: &SseSessionOwner) -> Option<Arc<SseSession>> {
-        let own = self.sessions.values();
-        own.filter(|session| session.owner.shares_quota_with(owner))
-            .filter_map(|session| Some((session.disconnected_since()?, session)))
-            .min_by_key(|(since, _)| *since)
-            .map(|(_, session)| session.clone())
     }
 }

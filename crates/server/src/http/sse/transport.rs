@@ -1,6 +1,6 @@
 //! A session as a transport of the SDK, and the task that serves it.
 
-use std::{io, pin::pin, sync::Arc, time::Duration};
+use std::{io, pin::pin, sync::Arc};
 
 use deliberate_json_schema::unmark_large_integers;
 use rmcp::{
@@ -53,21 +53,11 @@ impl Transport<RoleServer> for SseSessionTransport {
     }
 }
 
-/// How long a session survives without an active reader.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SseSessionTimeouts {
-    /// After the reader disconnected.
-    pub(super) disconnected: Duration,
-    /// While the reader does not read.
-    pub(super) stalled: Duration,
-}
-
 /// Serves a session until it ends, and calls `gone` at that moment.
 pub(super) async fn serve<H: ServerHandler>(
     handler: H,
     session: Arc<SseSession>,
     inbox: mpsc::Receiver<Inbound>,
-    patience: SseSessionTimeouts,
     gone: impl FnOnce(),
 ) {
     let transport = SseSessionTransport {
@@ -90,7 +80,7 @@ pub(super) async fn serve<H: ServerHandler>(
     let ended = tokio::select! {
         () = &mut served => true,
         () = session.cancellation.cancelled() => false,
-        () = session.wait_until_expired(patience.disconnected, patience.stalled) => {
+        () = session.wait_until_stalled() => {
             session.abort();
             false
         }
