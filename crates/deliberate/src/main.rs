@@ -3,6 +3,7 @@
 
 mod commands;
 mod config;
+mod jsonc;
 mod log_queue;
 mod logging;
 mod providers;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::jsonc::to_json;
+use crate::jsonc;
 
 /// Claude Code keeps much else in the same file.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
@@ -38,9 +38,7 @@ pub(super) fn parse_servers(text: &str) -> Result<Map<String, Value>, String> {
     if text.trim().is_empty() {
         return Ok(Map::new());
     }
-    // The parser's message is left out: it adds nothing to the line number.
-    let root: Value = serde_json::from_str(&to_json(text))
-        .map_err(|error| format!("line {} is not JSON", error.line()))?;
+    let root = jsonc::parse(text).map_err(|error| error.to_string())?;
     let root = root.as_object().ok_or("is not a JSON object")?;
     let nested = root.get("mcp").and_then(|mcp| mcp.get("servers"));
     let tables = [

@@ -4,7 +4,6 @@
 mod client_configs;
 mod definition;
 mod display;
-mod jsonc;
 mod oauth_clients;
 #[cfg(test)]
 mod tests;
@@ -20,7 +19,6 @@ use serde_json::{Map, Value};
 pub(crate) use client_configs::read_file;
 pub(crate) use definition::{check_with_variables, convert_fields};
 pub(crate) use display::{describe_endpoint, describe_exposed_tools};
-pub(crate) use jsonc::to_json;
 pub(crate) use oauth_clients::{OAuthLogins, oauth_http_config};
 
 use crate::config::{LoadedConfig, SettingOrigin};

@@ -75,7 +75,7 @@ pub(super) fn run(
         return import::run(from, &args.words, args.force, shell);
     }
     let (name, fields) = args.parse_server()?;
-    let mut file = ServersFile::open(&shell.loaded.settings)?;
+    let file = ServersFile::open(&shell.loaded.settings)?;
     reject_taken_name(name, args.force, &file, &ServerCatalog::read(shell.loaded))?;
     let environment = &shell.loaded.environment;
     if self_reference::starts_this_program(&fields, environment)

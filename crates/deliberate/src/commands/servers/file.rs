@@ -1,4 +1,4 @@
-//! The file of servers that these commands write. Its other content is preserved.
+//! The file of servers that these commands write. Its other content and its comments are preserved.
 
 use std::{
     fs::{self, File},
@@ -6,16 +6,20 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use jsonc_parser::cst::CstObject;
 use serde_json::{Map, Value};
 
 use crate::{
-    commands::setup::client_config_file::ClientConfigFile, config::AppSettings, servers::to_json,
+    commands::setup::client_config_file::ClientConfigFile,
+    config::AppSettings,
+    jsonc::{self, JsoncFile},
 };
 
 /// The file as it was read, to be changed and written again.
 pub(super) struct ServersFile {
     target: ClientConfigFile,
-    root: Map<String, Value>,
+    file: JsoncFile,
+    root: CstObject,
     /// Key of the object that contains the servers.
     key: &'static str,
     /// Held until the file is written, so that servers added by two concurrent commands are both
@@ -36,18 +40,20 @@ impl ServersFile {
         let text = target
             .text()
             .with_context(|| format!("{shown} is not valid UTF-8"))?;
-        let root = if text.trim().is_empty() {
-            Map::new()
+        let parsed = JsoncFile::parse(text);
+        let (file, root) = parsed.with_context(|| format!("{shown} cannot be changed"))?;
+        let has = |key| jsonc::find_member(&root, key).is_some();
+        let key = if has("servers") && !has("mcpServers") {
+            "servers"
         } else {
-            parse(text).with_context(|| format!("{shown} cannot be changed"))?
+            "mcpServers"
         };
-        let typed = root.contains_key("servers") && !root.contains_key("mcpServers");
-        let key = if typed { "servers" } else { "mcpServers" };
-        if root.get(key).is_some_and(|servers| !servers.is_object()) {
+        if has(key) && jsonc::member_object(&root, key).is_none() {
             bail!("{shown} cannot be changed: `{key}` in it is not an object");
         }
         Ok(Self {
             target,
+            file,
             root,
             key,
             _lock: held,
@@ -60,31 +66,29 @@ impl ServersFile {
 
     /// Returns whether there is a server of that name, valid or not.
     pub(super) fn has(&self, name: &str) -> bool {
-        let servers = self.root.get(self.key).and_then(Value::as_object);
-        servers.is_some_and(|servers| servers.contains_key(name))
+        let servers = jsonc::find_member(&self.root, self.key);
+        let servers = servers.and_then(|servers| servers.object_value());
+        servers.is_some_and(|servers| jsonc::find_member(&servers, name).is_some())
     }
 
     /// Adds a server or replaces one of the same name.
-    pub(super) fn put(&mut self, name: &str, fields: Map<String, Value>) {
-        let servers = self
-            .root
-            .entry(self.key)
-            .or_insert_with(|| Value::Object(Map::new()));
-        if let Value::Object(servers) = servers {
-            servers.insert(name.to_owned(), Value::Object(fields));
+    pub(super) fn put(&self, name: &str, fields: Map<String, Value>) {
+        if let Some(servers) = jsonc::member_object(&self.root, self.key) {
+            jsonc::set_member(&servers, name, &Value::Object(fields));
         }
     }
 
     /// Removes a server. The others keep their order.
-    pub(super) fn remove(&mut self, name: &str) {
-        if let Some(Value::Object(servers)) = self.root.get_mut(self.key) {
-            servers.shift_remove(name);
+    pub(super) fn remove(&self, name: &str) {
+        let servers = jsonc::member_object(&self.root, self.key);
+        if let Some(server) = servers.and_then(|servers| jsonc::find_member(&servers, name)) {
+            server.remove();
         }
     }
 
     pub(super) fn write(&self) -> anyhow::Result<()> {
-        let text = serde_json::to_string_pretty(&self.root)?;
-        self.target.write_private(&format!("{text}\n"))
+        let text = self.file.render()?;
+        self.target.write_private(&text)
     }
 }
 
@@ -108,16 +112,4 @@ fn acquire_lock(path: &Path) -> std::io::Result<File> {
     let lock = File::create(path.with_extension("lock"))?;
     lock.lock()?;
     Ok(lock)
-}
-
-fn parse(text: &str) -> anyhow::Result<Map<String, Value>> {
-    match serde_json::from_str::<Value>(text) {
-        Ok(Value::Object(root)) => Ok(root),
-        Ok(_) => bail!("it is not a JSON object"),
-        Err(_) if serde_json::from_str::<Value>(&to_json(text)).is_ok() => bail!(
-            "it has comments or trailing commas, which would be lost; edit it by hand, or remove \
-             them"
-        ),
-        Err(error) => bail!("line {} is not JSON", error.line()),
-    }
 }

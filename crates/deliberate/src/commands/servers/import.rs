@@ -47,12 +47,12 @@ pub(super) fn run(
     let found = read_source(from)?;
     let chosen =
         select_servers(&found, names).with_context(|| format!("{shown} cannot be imported"))?;
-    let mut file = ServersFile::open(&shell.loaded.settings)?;
+    let file = ServersFile::open(&shell.loaded.settings)?;
     let mut fates = Vec::new();
     for (name, value) in chosen {
         fates.push((
             name,
-            import_server(name, value, &source, &mut file, shell.loaded),
+            import_server(name, value, &source, &file, shell.loaded),
         ));
     }
     let taken: Vec<&str> = fates
@@ -148,7 +148,7 @@ fn import_server(
     name: &str,
     value: &Value,
     from: &ServerImportSource<'_>,
-    file: &mut ServersFile,
+    file: &ServersFile,
     loaded: &LoadedConfig,
 ) -> ServerImportOutcome {
     let Some(fields) = value.as_object() else {

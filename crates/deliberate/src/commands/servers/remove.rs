@@ -19,7 +19,7 @@ pub(super) struct RemoveArgs {
 
 pub(super) fn run(args: &RemoveArgs, shell: &mut CommandContext<'_>) -> anyhow::Result<ExitCode> {
     let name = args.name.as_str();
-    let mut file = ServersFile::open(&shell.loaded.settings)?;
+    let file = ServersFile::open(&shell.loaded.settings)?;
     if !file.has(name) {
         let catalogue = ServerCatalog::read(shell.loaded);
         let known = find_server(&catalogue, name)?;

@@ -193,10 +193,10 @@ pub(crate) fn json_config_path(name: &str, dirs: &Dirs) -> Option<PathBuf> {
 
 impl ClientApp {
     /// Returns the block to paste.
-    pub(super) fn render_block(&self, entry: &ServerEntry) -> anyhow::Result<String> {
+    pub(super) fn render_block(&self, entry: &ServerEntry) -> String {
         match self.format {
             ClientConfigFormat::Json { key, typed } => json_edit::render_block(key, typed, entry),
-            ClientConfigFormat::Toml { table } => Ok(toml_edit::render_block(table, entry)),
+            ClientConfigFormat::Toml { table } => toml_edit::render_block(table, entry),
         }
     }
 }
@@ -242,7 +242,7 @@ fn is_configured(client: &ClientApp, path: &Path) -> bool {
             let stem = Path::new(command).file_stem();
             stem.is_some_and(|stem| stem.eq_ignore_ascii_case("deliberate"))
         }),
-        // A file with comments cannot be parsed exactly; searching for the name is a good guess.
+        // The file cannot be parsed; searching for the name is a good guess.
         None => text.contains("\"deliberate\""),
     }
 }

@@ -1,8 +1,7 @@
-//! A small unified diff. The change is one block of the file, so it is enough to strip the common
-//! start and end. Values that look like keys are hidden, since people share their terminals.
+//! The change that is shown before it is written. Values that look like keys are hidden, since
+//! people share their terminals.
 
-/// Number of lines around the change.
-const CONTEXT_LINES: usize = 3;
+use similar::TextDiff;
 
 /// Longer lines, as in a file without line breaks, are truncated.
 const MAX_LINE_CHARS: usize = 160;
@@ -12,46 +11,15 @@ const SECRET_NAMES: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL",
 
 /// Returns the change from `old` to `new`.
 pub(super) fn unified_diff(old: &str, new: &str) -> String {
-    let old: Vec<&str> = old.lines().collect();
-    let new: Vec<&str> = new.lines().collect();
-    let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| {
-        pairs.take_while(|(old, new)| old == new).count()
-    };
-    let start = same(&mut old.iter().zip(&new));
-    let rest = old.len().min(new.len()) - start;
-    let end = same(&mut old.iter().rev().zip(new.iter().rev())).min(rest);
-
-    let before = start.min(CONTEXT_LINES);
-    let after = end.min(CONTEXT_LINES);
-    let first = start - before;
-    let removed = old.len() - start - end;
-    let added = new.len() - start - end;
-    let mut lines = vec![format!(
-        "@@ -{},{} +{},{} @@",
-        line_number(first, &old),
-        before + removed + after,
-        line_number(first, &new),
-        before + added + after,
-    )];
-    let mut show = |mark: char, part: &mut dyn Iterator<Item = &&str>| {
-        lines.extend(part.map(|line| format!("{mark}{}", display_line(line))));
-    };
-    show(' ', &mut new.iter().skip(first).take(before));
-    show('-', &mut old.iter().skip(start).take(removed));
-    show('+', &mut new.iter().skip(start).take(added));
-    show(' ', &mut new.iter().skip(start + added).take(after));
-    lines.push(String::new());
-    lines.join("\n")
+    let diff = TextDiff::from_lines(old, new);
+    let hunks = diff.unified_diff().missing_newline_hint(false).to_string();
+    hunks.lines().flat_map(|line| [display_line(line), "\n".to_owned()]).collect()
 }
 
-/// By convention an empty file starts at line 0.
-fn line_number(first: usize, lines: &[&str]) -> usize {
-    if lines.is_empty() { 0 } else { first + 1 }
-}
-
+/// `line` begins with its mark, which counts as one more character.
 fn display_line(line: &str) -> String {
     let line = hide_secrets(line);
-    match line.char_indices().nth(MAX_LINE_CHARS) {
+    match line.char_indices().nth(MAX_LINE_CHARS + 1) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
     }

@@ -97,13 +97,13 @@ fn set_up(args: &SetupArgs, io: &mut SetupIo<'_>, dirs: &Dirs) -> anyhow::Result
     };
     if args.print {
         io.output
-            .write_all(client.render_block(&entry)?.as_bytes())?;
+            .write_all(client.render_block(&entry).as_bytes())?;
         return Ok(SetupOutcome::Printed);
     }
     let path = args.file.clone().unwrap_or_else(|| (client.file)(dirs));
     let target = ClientConfigFile::read(&path)?;
     let shown = target.path().display();
-    match edit(client, &target, &entry)? {
+    match edit(client, &target, &entry) {
         ClientConfigEdit::Unchanged => {
             writeln!(
                 io.output,
@@ -112,7 +112,7 @@ fn set_up(args: &SetupArgs, io: &mut SetupIo<'_>, dirs: &Dirs) -> anyhow::Result
             Ok(SetupOutcome::Unchanged)
         }
         ClientConfigEdit::ManualEditNeeded(reason) => {
-            let block = client.render_block(&entry)?;
+            let block = client.render_block(&entry);
             writeln!(
                 io.output,
                 "{shown} was not changed: {reason}.\nAdd this to it yourself:\n\n{block}"
@@ -150,15 +150,13 @@ fn edit(
     client: &ClientApp,
     target: &ClientConfigFile,
     entry: &ServerEntry,
-) -> anyhow::Result<ClientConfigEdit> {
+) -> ClientConfigEdit {
     let Some(text) = target.text() else {
-        return Ok(ClientConfigEdit::ManualEditNeeded(
-            "it is not valid UTF-8".to_owned(),
-        ));
+        return ClientConfigEdit::ManualEditNeeded("it is not valid UTF-8".to_owned());
     };
     match client.format {
         ClientConfigFormat::Json { key, typed } => json_edit::edit(text, key, typed, entry),
-        ClientConfigFormat::Toml { table } => Ok(toml_edit::edit(text, table, entry)),
+        ClientConfigFormat::Toml { table } => toml_edit::edit(text, table, entry),
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::commands::setup::{diff, json_edit, toml_edit};
 
 fn json_edit(text: &str, entry: &ServerEntry) -> ClientConfigEdit {
-    json_edit::edit(text, "mcpServers", false, entry).unwrap()
+    json_edit::edit(text, "mcpServers", false, entry)
 }
 
 fn changed_text(edit: ClientConfigEdit) -> String {
@@ -110,6 +110,56 @@ fn json_keeps_what_was_added_to_our_entry_by_hand() {
       }
     }
     "#);
+}
+
+#[test]
+fn json_keeps_comments_trailing_commas_and_a_byte_order_mark() {
+    let old = r#"// Settings of the editor.
+{
+  /* first */ "theme": "dark", // better at night
+  "mcpServers": {
+    // for the project
+    "files": { "command": "npx", "args": ["-y", "files"], }, // keep
+    "deliberate": {
+      // moved once
+      "command": "/old/deliberate", // where it was
+      "args": [
+        "serve", // over stdio
+      ],
+      "env": { "A": "1", /* mine */ "B": "2" },
+    },
+  },
+}
+"#;
+    let new = changed_text(json_edit(old, &server_entry(&[("C", "3")])));
+    assert_snapshot!(new, @"");
+    assert_eq!(
+        json_edit(&new, &server_entry(&[("C", "3")])),
+        ClientConfigEdit::Unchanged
+    );
+
+    let old = "\u{feff}{\n  // mine\n  \"a\": 1,\n}\n";
+    let new = changed_text(json_edit(old, &server_entry(&[])));
+    assert_snapshot!(new.replace('\u{feff}', "BOM"), @"");
+    assert_eq!(
+        json_edit(&new, &server_entry(&[])),
+        ClientConfigEdit::Unchanged
+    );
+}
+
+#[test]
+fn json_that_is_not_understood_is_left_alone() {
+    for (old, reason) in [
+        ("{\n  \"mcpServers\": ", "line 2 is not JSON"),
+        ("{\n  // mine\n  \"a\": 1\n  \"b\": 2\n}", "line 4 is not JSON"),
+        ("{'a': 1}", "line 1 is not JSON"),
+        ("{} /* open", "line 1 is not JSON"),
+        ("// nothing but a list\n[]", "it is not a JSON object"),
+        ("{\"mcpServers\": []} // no", "`mcpServers` in it is not an object"),
+    ] {
+        let edit = json_edit(old, &server_entry(&[]));
+        assert_eq!(edit, ClientConfigEdit::ManualEditNeeded(reason.to_owned()), "{old}");
+    }
 }
 
 #[test]

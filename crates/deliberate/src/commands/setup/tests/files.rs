@@ -165,7 +165,7 @@ fn a_broken_file_is_left_alone_and_the_block_is_shown() {
     let machine = TestMachine::new();
     for broken in [
         "{\"mcpServers\": ",
-        "{\n  // mine\n  \"a\": 1,\n}",
+        "{\n  // mine\n  \"a\": 1,\n  b\n}",
         "[]",
         "{\"mcpServers\": []}",
     ] {
@@ -179,9 +179,9 @@ fn a_broken_file_is_left_alone_and_the_block_is_shown() {
         );
         assert_eq!(machine.read(CURSOR), broken);
     }
-    machine.write(CURSOR, "{\n  // mine\n  \"a\": 1,\n}");
+    machine.write(CURSOR, "{\n  // mine\n  \"a\": 1,\n  b\n}");
     assert_snapshot!(machine.run(&args("cursor"), "y\n").output, @r#"
-    HOME/.cursor/mcp.json was not changed: line 2 is not plain JSON, perhaps because of a comment or a trailing comma.
+    HOME/.cursor/mcp.json was not changed: line 4 is not JSON.
     Add this to it yourself:
 
     {
@@ -200,6 +200,16 @@ fn a_broken_file_is_left_alone_and_the_block_is_shown() {
         machine.run(&args("cursor"), "y\n").outcome,
         SetupOutcome::ManualEditNeeded
     );
+}
+
+#[test]
+fn a_file_with_comments_is_written_with_them() {
+    let machine = TestMachine::new();
+    machine.write(CURSOR, "{\n  // mine\n  \"theme\": \"dark\", // at night\n}\n");
+    let run = machine.run(&args("cursor"), "y\n");
+    assert_eq!(run.outcome, SetupOutcome::Written);
+    assert_snapshot!(machine.read(CURSOR), @"");
+    assert_eq!(machine.list_siblings(CURSOR).len(), 2);
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn clients_are_found_and_known_to_be_set_up() {
     );
     machine.write(
         ".config/zed/settings.json",
-        "// mine\n{\"context_servers\": {\"deliberate\": {}}}",
+        "// mine\n{\"context_servers\": {\"deliberate\": {\"command\": \"/x/deliberate\"}},}",
     );
     let found: Vec<(&str, bool, bool)> = detect_clients(&machine.dirs)
         .iter()
