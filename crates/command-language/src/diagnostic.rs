@@ -4,6 +4,7 @@
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet, renderer::DecorStyle};
 use serde::Serialize;
+use strum::IntoStaticStr;
 
 use super::suggest::did_you_mean;
 use crate::span::Span;
@@ -14,8 +15,9 @@ const WINDOW_CHARS: usize = 90;
 const MAX_LISTED_NAMES: usize = 12;
 
 /// The kind of a diagnostic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum DiagnosticCode {
     /// The command is empty.
     Empty,
@@ -62,28 +64,7 @@ pub enum DiagnosticCode {
 impl DiagnosticCode {
     /// Returns the code as displayed, e.g. `bad-id`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::Wrapper => "wrapper",
-            Self::SingleAngle => "single-angle",
-            Self::UnknownModifier => "unknown-modifier",
-            Self::SecondMark => "second-mark",
-            Self::NothingBefore => "nothing-before",
-            Self::NothingAfter => "nothing-after",
-            Self::NoPrompt => "no-prompt",
-            Self::BadId => "bad-id",
-            Self::Repeat => "repeat",
-            Self::SecondRepeat => "second-repeat",
-            Self::TooManySteps => "too-many-steps",
-            Self::UnclosedQuote => "unclosed-quote",
-            Self::GateOperand => "gate-operand",
-            Self::VerifyOption => "verify-option",
-            Self::Conditional => "conditional",
-            Self::SplitText => "split-text",
-            Self::DuplicateName => "duplicate-name",
-            Self::LeftoverText => "leftover-text",
-            Self::UnknownName => "unknown-name",
-        }
+        self.into()
     }
 }
 

@@ -1,107 +1,66 @@
 //! A fixed-size set of small numbers, one bit each.
 
+use fixedbitset::FixedBitSet;
+
+const WORD_BITS: u32 = usize::BITS;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BitSet {
-    words: Vec<u64>,
-    len: u32,
-}
+pub(crate) struct BitSet(FixedBitSet);
 
 impl BitSet {
     pub(crate) fn empty(len: u32) -> Self {
-        Self {
-            words: vec![0; (len as usize).div_ceil(64)],
-            len,
-        }
+        Self(FixedBitSet::with_capacity(len as usize))
     }
 
     pub(crate) fn all(len: u32) -> Self {
-        let mut bits = Self {
-            words: vec![u64::MAX; (len as usize).div_ceil(64)],
-            len,
-        };
-        bits.trim();
+        let mut bits = Self::empty(len);
+        bits.invert();
         bits
     }
 
     /// Inserts a number; one that is too large is ignored.
     pub(crate) fn insert(&mut self, number: u32) {
-        if number < self.len
-            && let Some(word) = self.words.get_mut((number / 64) as usize)
-        {
-            *word |= 1 << (number % 64);
+        if (number as usize) < self.0.len() {
+            self.0.insert(number as usize);
         }
     }
 
     pub(crate) fn remove(&mut self, number: u32) {
-        if let Some(word) = self.words.get_mut((number / 64) as usize) {
-            *word &= !(1 << (number % 64));
+        if self.contains(number) {
+            self.0.remove(number as usize);
         }
     }
 
     pub(crate) fn contains(&self, number: u32) -> bool {
-        self.words
-            .get((number / 64) as usize)
-            .is_some_and(|word| word >> (number % 64) & 1 == 1)
+        self.0.contains(number as usize)
     }
 
     pub(crate) fn and(&mut self, other: &Self) {
-        for (word, with) in self.words.iter_mut().zip(&other.words) {
-            *word &= with;
-        }
+        self.0.intersect_with(&other.0);
     }
 
     pub(crate) fn or(&mut self, other: &Self) {
-        for (word, with) in self.words.iter_mut().zip(&other.words) {
-            *word |= with;
-        }
+        self.0.union_with(&other.0);
     }
 
     pub(crate) fn invert(&mut self) {
-        for word in &mut self.words {
-            *word = !*word;
-        }
-        self.trim();
+        self.0.toggle_range(..);
     }
 
     pub(crate) fn count(&self) -> u64 {
-        self.words
-            .iter()
-            .map(|word| u64::from(word.count_ones()))
-            .sum()
+        self.0.count_ones(..) as u64
     }
 
-    /// The numbers from `from` on and below `to`, in order.
+    /// The numbers from `from` on and below `to`, in order. Empty words are skipped, because a
+    /// filter often leaves few of many rows.
     pub(crate) fn iter_range(&self, from: u32, to: u32) -> impl Iterator<Item = u32> + '_ {
-        let to = to.min(self.len);
-        let first = (from / 64) as usize;
-        let words = self.words.get(first..).unwrap_or_default();
-        let bases = (from / 64 * 64..to).step_by(64);
-        words.iter().zip(bases).flat_map(move |(word, base)| {
-            let mut left = *word;
-            if base < from {
-                left &= u64::MAX << (from - base);
-            }
-            if to - base < 64 {
-                left &= !(u64::MAX << (to - base));
-            }
-            std::iter::from_fn(move || {
-                if left == 0 {
-                    return None;
-                }
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                Some(base + bit)
-            })
-        })
-    }
-
-    fn trim(&mut self) {
-        let used = self.len % 64;
-        if used > 0
-            && let Some(last) = self.words.last_mut()
-        {
-            *last &= !(u64::MAX << used);
-        }
+        let first = from / WORD_BITS;
+        let words = self.0.as_slice().get(first as usize..).unwrap_or_default();
+        (first..to.div_ceil(WORD_BITS))
+            .zip(words)
+            .filter(|(_, word)| **word != 0)
+            .flat_map(|(number, _)| number * WORD_BITS..(number + 1) * WORD_BITS)
+            .filter(move |number| (from..to).contains(number) && self.contains(*number))
     }
 }
 

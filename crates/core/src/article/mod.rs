@@ -4,6 +4,7 @@ pub(crate) mod doi_arxiv;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use crate::{ArxivId, Doi};
 
@@ -107,8 +108,9 @@ pub struct Author {
 }
 
 /// The kind of work.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum WorkKind {
     /// In a journal.
     JournalArticle,
@@ -139,21 +141,8 @@ pub enum WorkKind {
 
 impl WorkKind {
     /// Returns the name as stored and answered.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::JournalArticle => "journal_article",
-            Self::ConferencePaper => "conference_paper",
-            Self::Preprint => "preprint",
-            Self::Book => "book",
-            Self::Chapter => "chapter",
-            Self::Thesis => "thesis",
-            Self::Report => "report",
-            Self::Dataset => "dataset",
-            Self::Software => "software",
-            Self::WebPage => "web_page",
-            Self::Document => "document",
-            Self::Unknown => "unknown",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

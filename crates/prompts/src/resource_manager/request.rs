@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::IntoStaticStr;
 
 use crate::model::LibraryItemKind;
 
@@ -79,8 +80,9 @@ impl ResourceType {
 }
 
 /// An action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 #[schemars(description = "")]
 pub enum ResourceAction {
     /// Lists resources.
@@ -114,23 +116,8 @@ pub enum ResourceAction {
 }
 
 impl ResourceAction {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::List => "list",
-            Self::Inspect => "inspect",
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Delete => "delete",
-            Self::Reload => "reload",
-            Self::History => "history",
-            Self::Rollback => "rollback",
-            Self::Compare => "compare",
-            Self::Switch => "switch",
-            Self::AnalyzeType => "analyze_type",
-            Self::AnalyzeGates => "analyze_gates",
-            Self::Guide => "guide",
-            Self::Clear => "clear",
-        }
+    pub(crate) fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

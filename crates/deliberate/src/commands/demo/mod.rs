@@ -6,13 +6,13 @@ mod screen;
 mod script;
 mod server;
 mod summary;
-mod temp_folder;
 
 use std::{ffi::OsString, path::Path, process::ExitCode, time::Instant};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::{
     CommandContext,
@@ -24,7 +24,6 @@ use screen::DemoScreen;
 use script::{DemoResult, run_script};
 use server::DemoServer;
 use summary::{RestartCommand, absolute_database_path};
-use temp_folder::TempFolder;
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
@@ -48,7 +47,7 @@ pub(crate) async fn run(
     let folder = if args.keep {
         None
     } else {
-        Some(TempFolder::new()?)
+        Some(create_temp_folder()?)
     };
     let database = match &folder {
         Some(folder) => folder.path().join("demo.db"),
@@ -74,7 +73,11 @@ pub(crate) async fn run(
     let taken = begun.elapsed();
     let kept_in = folder.is_none().then_some(database.as_path());
     if let Some(folder) = folder {
-        folder.remove()?;
+        let path = folder.path().to_owned();
+        folder.close().with_context(|| {
+            let path = path.display();
+            format!("the demo's folder {path} cannot be deleted; delete it yourself")
+        })?;
     }
     let played = played?;
     if args.json {
@@ -87,6 +90,18 @@ pub(crate) async fn run(
         summary::print_setup_hint(&again, &mut screen)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Creates a folder that only this user can read.
+fn create_temp_folder() -> anyhow::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("deliberate-demo-").tempdir().with_context(|| {
+        format!(
+            "no temporary folder can be created in {}; set TMPDIR to a folder you can write to, or \
+             use your own database with `deliberate demo --keep`",
+            std::env::temp_dir().display()
+        )
+    })
 }
 
 /// Returns the command line of a server whose client must reply: no provider is asked or searched

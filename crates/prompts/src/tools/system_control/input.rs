@@ -5,6 +5,7 @@ use deliberate_core::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::IntoStaticStr;
 
 /// The arguments of `system_control`.
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
@@ -46,8 +47,9 @@ pub struct ControlInput {
 }
 
 /// An action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 #[schemars(description = "")]
 pub enum ControlAction {
     /// The state of the engine.
@@ -73,19 +75,8 @@ pub enum ControlAction {
 }
 
 impl ControlAction {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Status => "status",
-            Self::Framework => "framework",
-            Self::Gates => "gates",
-            Self::Analytics => "analytics",
-            Self::Config => "config",
-            Self::Maintenance => "maintenance",
-            Self::Guide => "guide",
-            Self::Injection => "injection",
-            Self::Session => "session",
-            Self::Changes => "changes",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

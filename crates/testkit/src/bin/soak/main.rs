@@ -19,7 +19,6 @@ mod misbehaving;
 mod resources;
 mod scenarios;
 mod sse;
-mod temp_directory;
 mod well_behaved;
 
 use std::{
@@ -33,6 +32,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Parser;
+use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use counters::SoakCounters;
@@ -42,7 +42,6 @@ use deliberate_testkit::{
     mock_provider::{KEY, MockSettings},
 };
 use memory::MemorySamples;
-use temp_directory::SoakDirectory;
 use well_behaved::ServerFeatures;
 
 /// The response time of the mock provider.
@@ -91,7 +90,8 @@ impl SoakContext {
 #[tokio::main]
 async fn main() -> anyhow::Result<ExitCode> {
     let arguments = SoakArgs::parse();
-    let scratch = SoakDirectory::new(&arguments.scratch)?;
+    std::fs::create_dir_all(&arguments.scratch)?;
+    let scratch = TempDir::new_in(arguments.scratch.canonicalize()?)?;
     let settings = MockSettings {
         keep_bodies: false,
         delay: PROVIDER,
@@ -134,7 +134,7 @@ async fn main() -> anyhow::Result<ExitCode> {
 async fn start(
     arguments: &SoakArgs,
     standin: &MockProvider,
-    scratch: &SoakDirectory,
+    scratch: &TempDir,
 ) -> anyhow::Result<ServerProcess> {
     let beside = std::env::current_exe()?.with_file_name("deliberate");
     let program = arguments.server.clone().unwrap_or(beside);
