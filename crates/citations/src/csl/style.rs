@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use citationberg::{IndependentStyle, LocaleCode, StyleClass};
+use citationberg::{IndependentStyle, LocaleCode};
 use hayagriva::archive::ArchivedStyle;
 use thiserror::Error;
 
@@ -29,9 +29,9 @@ pub struct UnknownStyle {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StyleError {
     #[error(
-        "the style has {bytes} bytes, over the limit of {most}; give a style file from the CSL style repository"
+        "the style has more than {most} bytes; give a style file from the CSL style repository"
     )]
-    TooLong { bytes: usize, most: usize },
+    TooLong { most: u64 },
     /// It is not a CSL style.
     #[error("the file is not a citation style: {0}; give an independent `.csl` file")]
     Unreadable(String),
@@ -137,6 +137,9 @@ impl CitationStyle {
         names
     }
 
+    /// The largest accepted style file; the largest styles in use have about 300 kB.
+    pub const MAX_BYTES: u64 = 1_000_000;
+
     /// Parses a user's own style, in CSL XML.
     pub fn from_csl_xml(xml: &str) -> Result<Self, StyleError> {
         style_safety::check(xml)?;
@@ -154,11 +157,6 @@ impl CitationStyle {
 
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Whether it cites in footnotes instead of in the text.
-    pub fn is_notes(&self) -> bool {
-        self.csl.settings.class == StyleClass::Note
     }
 
     pub(crate) fn csl(&self) -> &IndependentStyle {

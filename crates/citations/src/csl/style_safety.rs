@@ -8,10 +8,8 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-use super::style::StyleError;
+use super::style::{CitationStyle, StyleError};
 
-/// The largest styles in use have about 300 kB.
-const MAX_STYLE_BYTES: usize = 1_000_000;
 /// The deepest styles in use nest about twenty elements.
 const MAX_DEPTH: usize = 60;
 /// Elements that one citation may run through, with macros expanded; the largest styles in use
@@ -51,11 +49,9 @@ impl OpenElement {
 
 /// Rejects a style that is too large, is not XML, or would run too long.
 pub(crate) fn check(xml: &str) -> Result<(), StyleError> {
-    if xml.len() > MAX_STYLE_BYTES {
-        return Err(StyleError::TooLong {
-            bytes: xml.len(),
-            most: MAX_STYLE_BYTES,
-        });
+    let most = CitationStyle::MAX_BYTES;
+    if xml.len() as u64 > most {
+        return Err(StyleError::TooLong { most });
     }
     let (main, macros) = parse(xml)?;
     let mut counter = StepCounter {

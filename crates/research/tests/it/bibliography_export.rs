@@ -264,6 +264,33 @@ async fn styles_are_known_by_name_and_incomplete_records_flagged() {
     assert_eq!(found["citations"].as_array().unwrap().len(), 1);
 }
 
+#[tokio::test]
+async fn a_style_may_be_a_file_that_may_be_read() {
+    let (kit, id) = harness_with_bees().await;
+    let style = r#"<style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0">
+        <info><title>House</title><id>house</id><updated>2024-01-01T00:00:00+00:00</updated></info>
+        <citation><layout><text variable="title"/></layout></citation>
+        <bibliography><layout prefix="House: "><text variable="title"/></layout></bibliography>
+        </style>"#;
+    let path = kit.write_paper("house.csl", style);
+    let cite = |style: &str| json!({ "articles": [id], "style": style });
+    let output = kit.call_ok("format_citations", cite(&path)).await;
+    assert_eq!(output["style"], "House");
+    let text = output["citations"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("House: "), "{text}");
+
+    let broken = kit.write_paper("broken.CSL", "<style>");
+    let told = kit.call_error("format_citations", cite(&broken)).await;
+    assert!(told.contains("style"), "{told}");
+    let outside = tempfile::tempdir().unwrap();
+    let outside = outside.path().join("house.csl");
+    std::fs::write(&outside, style).unwrap();
+    let outside = outside.display().to_string();
+    for path in [outside.as_str(), "/etc/../none.csl", "none.csl"] {
+        kit.call_error("format_citations", cite(path)).await;
+    }
+}
+
 /// A paper with numeric citations.
 pub(crate) fn citing_pdf(title: &str, body: &[&str], references: &[&str]) -> Vec<u8> {
     let mut first: Vec<(u32, &str)> =

@@ -4,6 +4,7 @@ use std::{
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
+    slice,
 };
 
 use anyhow::{Context as _, bail};
@@ -93,9 +94,15 @@ pub(crate) struct PapersAskArgs {
 pub(crate) struct PapersCiteArgs {
     /// Papers; default: all
     papers: Vec<String>,
-    /// Style: apa, ieee, mla, chicago, harvard, nature, vancouver…
+    /// Style: apa, ieee, mla, chicago, harvard, nature, vancouver…, or a `.csl` file of your own
     #[arg(long, default_value = "apa")]
     style: String,
+}
+
+impl PapersCiteArgs {
+    fn style_file(&self) -> Option<&Path> {
+        has_extension(Path::new(&self.style), &["csl"]).then_some(Path::new(&self.style))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -130,11 +137,12 @@ pub(crate) struct PapersCallArgs {
 
 /// Returns the files and folders that are named. A symbolic link stands for its target.
 pub(super) fn named_paths(command: &PapersCommand) -> Vec<PathBuf> {
-    let PapersCommand::Add(args) = command else {
-        return Vec::new();
+    let named = match command {
+        PapersCommand::Add(args) => args.what.as_slice(),
+        PapersCommand::Cite(args) => args.style_file().map_or(&[], |_| slice::from_ref(&args.style)),
+        _ => &[],
     };
-    let real = args.what.iter().map(std::fs::canonicalize);
-    real.flatten().collect()
+    named.iter().flat_map(std::fs::canonicalize).collect()
 }
 
 /// Returns the tool calls of a command.
@@ -160,13 +168,17 @@ pub(super) fn plan_calls(command: &PapersCommand) -> anyhow::Result<Vec<PapersCa
             json!({ "question": args.question }),
         ),
         PapersCommand::Cite(args) => {
+            let style = match args.style_file() {
+                Some(file) => std::path::absolute(file)?.display().to_string(),
+                None => args.style.clone(),
+            };
             let most = if args.papers.is_empty() {
                 200
             } else {
                 args.papers.len()
             };
             let arguments =
-                json!({ "articles": args.papers, "style": args.style, "max_results": most });
+                json!({ "articles": args.papers, "style": style, "max_results": most });
             ("format_citations", arguments)
         }
         PapersCommand::Export(args) => ("export_bibliography", export_arguments(args)),
@@ -305,8 +317,11 @@ fn plan_add_calls(args: &PapersAddArgs) -> anyhow::Result<Vec<(&'static str, Val
 
 /// Decides by the extension; ids have none of these.
 fn looks_like_a_file(path: &Path) -> bool {
+    has_extension(path, &["pdf", "md", "txt", "html", "htm", "docx", "epub"])
+}
+
+fn has_extension(path: &Path, known: &[&str]) -> bool {
     let ending = path.extension().and_then(|it| it.to_str()).unwrap_or("");
-    let known = ["pdf", "md", "txt", "html", "htm", "docx", "epub"];
     known.iter().any(|it| ending.eq_ignore_ascii_case(it))
 }
 

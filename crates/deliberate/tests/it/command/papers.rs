@@ -81,6 +81,24 @@ async fn a_file_is_read_again_when_asked_for() {
 }
 
 #[tokio::test]
+async fn a_style_of_ones_own_is_read_from_its_file() {
+    let home = TestHome::new();
+    write_paper(&home.path("work/paper.md"));
+    home.run(&["papers", "add", "paper.md"]).await;
+    let style = r#"<style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0">
+        <info><title>House</title><id>house</id><updated>2024-01-01T00:00:00+00:00</updated></info>
+        <citation><layout><text variable="title"/></layout></citation>
+        <bibliography><layout prefix="House: "><text variable="title"/></layout></bibliography>
+        </style>"#;
+    std::fs::write(home.path("work/my.csl"), style).unwrap();
+    let output = home.run(&["papers", "cite", "--style", "my.csl"]).await;
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    assert!(output.stdout.contains("House: Smouldering"), "{}", output.stdout);
+    let output = home.run(&["papers", "cite", "--style", "none.csl"]).await;
+    assert_eq!(output.code, Some(1), "{}", output.stdout);
+}
+
+#[tokio::test]
 async fn a_question_that_nobody_could_be_asked_ends_with_one() {
     let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     write_paper(&home.path("work/paper.md"));

@@ -1,10 +1,10 @@
-//! The `format_citations` tool: formats citations in a style.
+//! The `format_citations` tool: formats citations in a style, which may be a user's own file.
 
 use std::{fmt::Write as _, sync::Arc};
 
 use deliberate_citations::{
     BibliographyEntry, CitationError, CitationStyle, FormatOptions, FormattedEntry,
-    OutputFormat as Form, format,
+    OutputFormat as Form, StyleError, format,
 };
 use deliberate_toolkit::{
     ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolMeta, ToolOutput, compute,
@@ -16,6 +16,7 @@ use crate::{
     ResearchServices,
     articles::ArticleRecord,
     bibliography::{SelectedArticles, select_articles},
+    ingest::path_policy::open_readable_file,
     tools::rendering::{read_only_meta, read_only_output, with_notes},
 };
 
@@ -29,7 +30,7 @@ pub(crate) struct Input {
     #[serde(default)]
     #[schemars(length(max = 200), extend("x-separated" = "ids"))]
     articles: Vec<String>,
-    /// apa, ieee, mla, chicago, harvard, nature, vancouver…
+    /// apa, ieee, mla, chicago, harvard, nature, vancouver… or a .csl file
     #[serde(default = "ieee")]
     style: String,
     /// Instead of articles
@@ -77,10 +78,7 @@ impl Tool for FormatCitations {
     }
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let style = CitationStyle::find(&input.style).map_err(|error| {
-            let issue = ArgumentIssue::new("style", error.to_string());
-            ToolError::Invalid(vec![issue])
-        })?;
+        let style = self.find_style(&input.style).await?;
         let search = input.search_query.as_deref();
         let SelectedArticles {
             articles,
@@ -108,6 +106,27 @@ impl Tool for FormatCitations {
             left_out,
             notes,
         }))
+    }
+}
+
+impl FormatCitations {
+    /// Finds a style by its name, or reads it from a `.csl` file that may be read.
+    async fn find_style(&self, given: &str) -> Result<CitationStyle, ToolError> {
+        let invalid = |reason: String| {
+            let issue = ArgumentIssue::new("style", reason);
+            ToolError::Invalid(vec![issue])
+        };
+        if !given.trim().to_lowercase().ends_with(".csl") {
+            return CitationStyle::find(given).map_err(|error| invalid(error.to_string()));
+        }
+        let file = open_readable_file(self.0.options(), "style", given.trim()).await?;
+        // The limit on styles is checked when the text is parsed.
+        let xml = file.read_head(CitationStyle::MAX_BYTES + 1).await?;
+        let style = compute(move || match std::str::from_utf8(&xml) {
+            Ok(xml) => CitationStyle::from_csl_xml(xml),
+            Err(error) => Err(StyleError::Unreadable(error.to_string())),
+        });
+        style.await?.map_err(|error| invalid(error.to_string()))
     }
 }
 
