@@ -18,7 +18,6 @@ use super::{
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
 use crate::{
-    auto::LINEAR_REQUESTS,
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
     modes::{ModeDefinition, ModeRouting, ModeRunner, RoutingExample, output_to_json},
     session::{
@@ -59,7 +58,6 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
             },
         ],
         complexity: 0.4,
-        requests: LINEAR_REQUESTS,
         run: ModeRunner::Run(|content, session, call| {
             Box::pin(async move {
                 let input = Input::from_content(content);

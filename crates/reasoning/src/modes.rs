@@ -8,8 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    auto::{self, ModeRequest},
-    checkpoint, divergent, graph, linear,
+    auto, checkpoint, divergent, graph, linear,
     mcp_prompts::ReasoningPrompt,
     reflection, tree,
 };
@@ -52,8 +51,6 @@ pub(crate) struct ModeRouting {
     pub(crate) requires_checkpoint: bool,
     /// The complexity, from 0 to 1, of a typical problem for the mode.
     pub(crate) complexity: f64,
-    /// Texts that explicitly ask for the mode.
-    pub(crate) requests: &'static [ModeRequest],
     pub(crate) run: ModeRunner,
 }
 

@@ -1,6 +1,5 @@
 //! The choice to answer without a reasoning tool.
 
-use super::rules::DIRECT_REQUESTS;
 use crate::modes::{ModeDefinition, ModeRouting, ModeRunner, RoutingExample};
 
 pub(crate) static DIRECT_MODE: ModeDefinition = ModeDefinition {
@@ -24,7 +23,6 @@ pub(super) static DIRECT_ROUTING: ModeRouting = ModeRouting {
         },
     ],
     complexity: 0.1,
-    requests: DIRECT_REQUESTS,
     run: ModeRunner::Skip("Nothing was run: answer it directly."),
     ..ModeRouting::DEFAULT
 };

@@ -30,10 +30,6 @@ use crate::{
 };
 pub(crate) use direct::DIRECT_MODE;
 use mode_choice::{ForwardChoice, ModeChoice};
-pub(crate) use rules::{
-    BACKTRACKING_REQUESTS, DIVERGENT_REQUESTS, GRAPH_REQUESTS, LINEAR_REQUESTS, ModeRequest,
-    REFLECTION_REQUESTS, TREE_REQUESTS,
-};
 
 pub(crate) static MODE: ModeDefinition = ModeDefinition {
     name: Mode::Auto.as_str(),

@@ -4,7 +4,6 @@ use deliberate_core::Mode;
 
 use super::{Backtrack, CheckpointCreate, CheckpointList};
 use crate::{
-    auto::BACKTRACKING_REQUESTS,
     mcp_prompts::{
         REQUIRED_SESSION, ReasoningArgumentKind, ReasoningPrompt, ReasoningPromptArgument,
     },
@@ -38,7 +37,6 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
     routing: Some(&ModeRouting {
         summary: "this way has failed, and another is taken from a checkpoint of the session",
         requires_checkpoint: true,
-        requests: BACKTRACKING_REQUESTS,
         run: ModeRunner::Skip(
             "Nothing was run: pick a checkpoint with reasoning_checkpoint_list, then call \
              reasoning_backtrack.",

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    auto::DIVERGENT_REQUESTS,
     history::{SessionHistory, current_open_history, thought_history},
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
     model_fields::{StepFields, below_threshold},
@@ -58,7 +57,6 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
                 reason: "It asks for the views of different people.",
             },
         ],
-        requests: DIVERGENT_REQUESTS,
         run: ModeRunner::Run(|content, session, call| {
             Box::pin(async move {
                 let input = Input::from_content(content);

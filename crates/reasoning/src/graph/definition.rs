@@ -7,7 +7,6 @@ use super::{
     start_and_expand,
 };
 use crate::{
-    auto::GRAPH_REQUESTS,
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
     modes::{ModeDefinition, ModeRouting, ModeRunner, RoutingExample, output_to_json},
 };
@@ -56,7 +55,6 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
             },
         ],
         complexity: 0.7,
-        requests: GRAPH_REQUESTS,
         run: ModeRunner::Run(|content, session, call| {
             Box::pin(
                 async move { output_to_json(start_and_expand(&content, session, call).await?) },

@@ -4,7 +4,6 @@ use deliberate_core::Mode;
 
 use super::{Reflection, ReflectionEvaluate, reflect_on};
 use crate::{
-    auto::REFLECTION_REQUESTS,
     mcp_prompts::{PROBLEM, ReasoningPrompt, ReasoningPromptArgument, SESSION, number_argument},
     modes::{ModeDefinition, ModeRouting, ModeRunner, RoutingExample, output_to_json},
 };
@@ -40,7 +39,6 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
                 reason: "It gives an argument and asks if it is right.",
             },
         ],
-        requests: REFLECTION_REQUESTS,
         run: ModeRunner::Run(|content, session, call| {
             Box::pin(async move { output_to_json(reflect_on(content, session, call).await?) })
         }),

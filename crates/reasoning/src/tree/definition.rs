@@ -4,7 +4,6 @@ use deliberate_core::Mode;
 
 use super::{ExploreRequest, TreeComplete, TreeExplore, TreeFocus, TreeList, explore};
 use crate::{
-    auto::TREE_REQUESTS,
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
     modes::{ModeDefinition, ModeRouting, ModeRunner, RoutingExample, output_to_json},
 };
@@ -43,7 +42,6 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
                 reason: "It names three ways to live, and one has to be chosen.",
             },
         ],
-        requests: TREE_REQUESTS,
         run: ModeRunner::Run(|content, session, call| {
             Box::pin(async move {
                 let request = ExploreRequest::from_content(content);

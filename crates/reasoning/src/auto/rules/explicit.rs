@@ -3,8 +3,7 @@
 use std::{ops::Range, sync::LazyLock};
 
 use super::{
-    languages::{ENGLISH, LANGUAGES, RuleLanguage},
-    requests::ModeRequest,
+    phrases::{LANGUAGES, ModeRequest, PhraseList, RuleLanguage},
     text::{PAUSE_TOKEN, Phrase, split_sentences, split_words, strip_longest},
 };
 use crate::auto::mode_choice::ModeChoice;
@@ -21,77 +20,29 @@ const NEAR_WORDS: usize = 12;
 const HINT_WORDS: &str = "please, use, try, prefer, mode, tool, bitte, nutze, modus, utilise, s'il te \
     plaît, usa, por favor, modo, per favore, 请, 用, 使用, 模式, を, て, ください, モード";
 
-/// The words of a language as phrases.
-struct LanguagePhrases {
-    is_latin: bool,
-    negations: Vec<Phrase>,
-    questions: Vec<Phrase>,
-    text_tasks: Vec<Phrase>,
-    openers: Vec<Phrase>,
-}
-
-static LANGUAGE_PHRASES: LazyLock<Vec<LanguagePhrases>> = LazyLock::new(|| {
-    let parse = |language: &&RuleLanguage| LanguagePhrases {
-        is_latin: language.is_latin,
-        negations: Phrase::list(language.negations),
-        questions: Phrase::list(language.questions),
-        text_tasks: Phrase::list(language.text_tasks),
-        openers: Phrase::list(language.openers),
-    };
-    LANGUAGES.iter().map(parse).collect()
-});
-
-impl LanguagePhrases {
-    /// The language itself, or all that share the Latin script: English names of ways to think occur
-    /// in each of them.
-    fn related(&self) -> impl Iterator<Item = &Self> {
-        let others = LANGUAGE_PHRASES.iter().filter(|_| self.is_latin);
-        let others = others.filter(|it| it.is_latin);
-        let own = Some(self).filter(|it| !it.is_latin);
-        others.chain(own)
-    }
-}
-
-/// A `ModeRequest` with parsed phrases.
+/// A request for a mode in one language.
 struct RequestPattern {
     choice: ModeChoice,
-    language: &'static LanguagePhrases,
-    near: Vec<Phrase>,
-    phrases: Vec<RequestPhrase>,
-    next: Vec<Phrase>,
-    unless_next: Vec<Phrase>,
-}
-
-struct RequestPhrase {
-    phrase: Phrase,
-    /// Whether it counts only where an instruction begins.
-    is_instruction: bool,
+    language: &'static RuleLanguage,
+    request: &'static ModeRequest,
 }
 
 static PATTERNS: LazyLock<Vec<RequestPattern>> = LazyLock::new(|| {
-    let of_mode = |choice: ModeChoice| {
-        let names = named_mode_phrases(choice);
-        let by_name = ModeRequest::new(&ENGLISH, "", "");
-        let by_name = RequestPattern {
-            phrases: RequestPhrase::list(&names),
-            ..RequestPattern::new(choice, &by_name)?
-        };
-        let requests = choice.routing.requests.iter();
-        let written = requests.filter_map(move |it| RequestPattern::new(choice, it));
-        Some(written.chain([by_name]))
+    let of_language = |language: &'static RuleLanguage| {
+        let requests = language.requests.iter();
+        requests.filter_map(move |request| {
+            Some(RequestPattern {
+                choice: ModeChoice::find(&request.mode)?,
+                language,
+                request,
+            })
+        })
     };
-    ModeChoice::all().filter_map(of_mode).flatten().collect()
+    LANGUAGES.iter().flat_map(of_language).collect()
 });
 
-static HINT_PHRASES: LazyLock<Vec<Phrase>> = LazyLock::new(|| Phrase::list(HINT_WORDS));
-
-/// Phrases that contain the name of a mode or of its tool.
-fn named_mode_phrases(choice: ModeChoice) -> String {
-    let name = choice.as_str();
-    let by_tool = choice.tool().map(|tool| format!(", {tool}"));
-    let by_tool = by_tool.unwrap_or_default();
-    format!("{name} mode, mode {name}{by_tool}")
-}
+static HINT_PHRASES: LazyLock<PhraseList> =
+    LazyLock::new(|| HINT_WORDS.to_owned().into());
 
 /// The one mode that a text explicitly asks for, with the words that ask for it.
 pub(super) fn find_request(text: &str) -> Option<(ModeChoice, String)> {
@@ -108,9 +59,9 @@ pub(super) fn find_request(text: &str) -> Option<(ModeChoice, String)> {
                 continue;
             };
             // After "translate" and the like, the rest is the text to work on.
-            let is_material =
-                |earlier: &Vec<String>| has_any(earlier, &pattern.language.text_tasks);
-            if before.iter().chain([sentence]).any(is_material) {
+            let text_tasks = &pattern.language.text_tasks;
+            let mut earlier = before.iter().chain([sentence]);
+            if earlier.any(|earlier| text_tasks.occurs_in(earlier)) {
                 continue;
             }
             match &found {
@@ -129,7 +80,7 @@ pub(super) fn find_in_hint(hint: &str) -> Option<ModeChoice> {
     words.retain(|word| word != PAUSE_TOKEN);
     let named = |choice: &ModeChoice| {
         let name = [Phrase::new(choice.as_str())];
-        covers_hint(&words, &[], |rest| strip_longest(rest, name.iter()))
+        covers_hint(&words, &PhraseList::default(), |rest| strip_longest(rest, name.iter()))
     };
     let mut patterns = PATTERNS.iter();
     ModeChoice::all()
@@ -142,7 +93,7 @@ pub(super) fn find_in_hint(hint: &str) -> Option<ModeChoice> {
 /// words that usually surround a name.
 fn covers_hint<'a>(
     hint: &'a [String],
-    near: &[Phrase],
+    near: &PhraseList,
     strip_name: impl Fn(&'a [String]) -> Option<&'a [String]>,
 ) -> bool {
     let mut rest = hint;
@@ -152,7 +103,8 @@ fn covers_hint<'a>(
             (rest, is_named) = (left, true);
             continue;
         }
-        let Some(left) = strip_longest(rest, near.iter().chain(HINT_PHRASES.iter())) else {
+        let phrases = near.0.iter().chain(&HINT_PHRASES.0);
+        let Some(left) = strip_longest(rest, phrases) else {
             return false;
         };
         rest = left;
@@ -163,51 +115,25 @@ fn covers_hint<'a>(
 /// Tells whether a text contains a negation of any language.
 pub(super) fn has_negation(text: &str) -> bool {
     let words = split_words(text);
-    let mut languages = LANGUAGE_PHRASES.iter();
-    languages.any(|it| has_any(&words, &it.negations))
-}
-
-fn has_any(words: &[String], phrases: &[Phrase]) -> bool {
-    let mut phrases = phrases.iter();
-    phrases.any(|phrase| phrase.positions(words).next().is_some())
-}
-
-impl RequestPhrase {
-    fn list(text: &str) -> Vec<Self> {
-        let parse = |text: &str| Self {
-            phrase: Phrase::new(text),
-            is_instruction: text.trim().starts_with('^'),
-        };
-        text.split(',').map(parse).collect()
-    }
+    LANGUAGES.iter().any(|it| it.negations.occurs_in(&words))
 }
 
 impl RequestPattern {
-    /// `None` only if the language is not in the table of languages.
-    fn new(choice: ModeChoice, request: &ModeRequest) -> Option<Self> {
-        let is_same = |it: &&RuleLanguage| std::ptr::eq(*it, request.language);
-        let language = LANGUAGES.iter().position(is_same)?;
-        Some(Self {
-            choice,
-            language: LANGUAGE_PHRASES.get(language)?,
-            near: Phrase::list(request.near),
-            phrases: RequestPhrase::list(request.phrases),
-            next: Phrase::list(request.next),
-            unless_next: Phrase::list(request.unless_next),
-        })
+    fn near_words(&self) -> &PhraseList {
+        self.request.near_words(self.language)
     }
 
     fn is_whole_hint(&self, hint: &[String]) -> bool {
-        let phrases = || self.phrases.iter().map(|it| &it.phrase);
-        self.next.is_empty() && covers_hint(hint, &self.near, |rest| strip_longest(rest, phrases()))
+        let strip_name = |rest| self.request.phrases.strip(rest);
+        self.request.next.0.is_empty() && covers_hint(hint, self.near_words(), strip_name)
     }
 
     /// The words of the sentence that ask for the mode.
     fn find(&self, sentence: &[String]) -> Option<String> {
-        self.phrases.iter().find_map(|wanted| {
-            let mut positions = wanted.phrase.positions(sentence);
+        self.request.phrases.0.iter().find_map(|wanted| {
+            let mut positions = wanted.positions(sentence);
             positions.find_map(|at| {
-                let phrase = at..at + wanted.phrase.len();
+                let phrase = at..at + wanted.len();
                 let span = self.request_span(sentence, &phrase, wanted.is_instruction)?;
                 let words = sentence.get(span)?.join(" ");
                 Some(words.replace(" ,", ","))
@@ -224,37 +150,36 @@ impl RequestPattern {
     ) -> Option<Range<usize>> {
         let clause = |at: usize| sentence.get(clause_start(sentence, at)..at);
         let after = sentence.get(phrase.end..)?;
-        let follows = |phrases: &[Phrase]| phrases.iter().any(|it| it.starts(after));
-        if (!self.next.is_empty() && !follows(&self.next)) || follows(&self.unless_next) {
+        let (next, unless_next) = (&self.request.next, &self.request.unless_next);
+        if (!next.0.is_empty() && !next.starts(after)) || unless_next.starts(after) {
             return None;
         }
-        if is_instruction && !self.strip_openers(clause(phrase.start)?).is_empty() {
+        let language = self.language;
+        if is_instruction && !language.strip_openers(clause(phrase.start)?).is_empty() {
             return None;
         }
         let span = match self.nearest_verb(sentence, phrase) {
             Some(verb) => verb.start.min(phrase.start)..verb.end.max(phrase.end),
-            None if self.near.is_empty() => phrase.clone(),
+            None if self.near_words().0.is_empty() => phrase.clone(),
             // "Step by step, please."
             None if self.stands_alone(sentence, phrase) => phrase.clone(),
             None => return None,
         };
-        let mut mates = self.language.related();
-        let asked = self.strip_openers(clause(span.start)?);
-        if mates.any(|it| has_any(asked, &it.questions)) {
+        let asked = language.strip_openers(clause(span.start)?);
+        if language.related().any(|it| it.questions.occurs_in(asked)) {
             return None;
         }
         // A negation stands before the request, between its words or right after it; farther on it
         // belongs to the problem.
         let before = sentence.get(clause_start(sentence, span.start)..phrase.start)?;
         let after = sentence.get(phrase.end..(span.end + 1).min(sentence.len()))?;
-        let mut mates = self.language.related();
-        let negated = mates.any(|it| has_any(before, &it.negations))
-            || has_any(after, &self.language.negations);
+        let negated = language.related().any(|it| it.negations.occurs_in(before))
+            || language.negations.occurs_in(after);
         (!negated).then_some(span)
     }
 
     fn nearest_verb(&self, sentence: &[String], phrase: &Range<usize>) -> Option<Range<usize>> {
-        let verbs = self.near.iter().flat_map(|verb| {
+        let verbs = self.near_words().0.iter().flat_map(|verb| {
             let positions = verb.positions(sentence);
             positions.map(move |at| at..at + verb.len())
         });
@@ -273,17 +198,8 @@ impl RequestPattern {
         let parts = [sentence.get(..phrase.start), sentence.get(phrase.end..)];
         parts.into_iter().flatten().all(|part| {
             let mut clauses = part.split(|word| word == PAUSE_TOKEN);
-            clauses.all(|clause| self.strip_openers(clause).is_empty())
+            clauses.all(|clause| self.language.strip_openers(clause).is_empty())
         })
-    }
-
-    /// The words after phrases such as "please" and "can you".
-    fn strip_openers<'a>(&self, words: &'a [String]) -> &'a [String] {
-        let mut rest = words;
-        while let Some(left) = strip_longest(rest, self.language.openers.iter()) {
-            rest = left;
-        }
-        rest
     }
 }
 

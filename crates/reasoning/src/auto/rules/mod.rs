@@ -2,8 +2,7 @@
 //! think, and trivial contents. Everything else is left to the router.
 
 mod explicit;
-mod languages;
-mod requests;
+mod phrases;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -14,10 +13,6 @@ use std::collections::BTreeSet;
 use deliberate_core::truncate_chars;
 
 use super::mode_choice::ModeChoice;
-pub(crate) use requests::{
-    BACKTRACKING_REQUESTS, DIRECT_REQUESTS, DIVERGENT_REQUESTS, GRAPH_REQUESTS, LINEAR_REQUESTS,
-    ModeRequest, REFLECTION_REQUESTS, TREE_REQUESTS,
-};
 
 /// The confidence of each decision of the rules.
 const RULE_CONFIDENCE: f64 = 0.9;

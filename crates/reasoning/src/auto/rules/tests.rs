@@ -1,6 +1,6 @@
 //! Texts as people write them, with the decisions of the rules.
 
-use super::*;
+use super::{phrases::LANGUAGES, *};
 
 fn choice(name: &str) -> ModeChoice {
     ModeChoice::find(name).unwrap()
@@ -17,6 +17,18 @@ fn assert_all_decided(expected: Option<&str>, contents: &[&str]) {
     let decided = contents.iter().map(|it| (*it, decide_mode(it, &[], true)));
     let wrong: Vec<_> = decided.filter(|(_, mode)| *mode != expected).collect();
     assert!(wrong.is_empty(), "not {expected:?}: {wrong:#?}");
+}
+
+#[test]
+fn the_phrases_are_of_eight_languages_and_of_modes_that_exist() {
+    let languages: Vec<&str> = LANGUAGES.iter().map(|it| it.language.as_str()).collect();
+    let [first, .., last] = languages.as_slice() else {
+        panic!("{languages:?}");
+    };
+    assert_eq!((languages.len(), *first, *last), (8, "english", "japanese"));
+    for request in LANGUAGES.iter().flat_map(|it| &it.requests) {
+        assert!(ModeChoice::find(&request.mode).is_some(), "{}", request.mode);
+    }
 }
 
 #[test]

@@ -42,7 +42,11 @@ const fn is_ideograph_or_kana(letter: char) -> bool {
 }
 
 /// A sequence of folded words; one that ends with `*` stands for all words that begin so.
-pub(super) struct Phrase(Vec<PhraseWord>);
+pub(super) struct Phrase {
+    words: Vec<PhraseWord>,
+    /// Whether it counts only where an instruction begins.
+    pub(super) is_instruction: bool,
+}
 
 struct PhraseWord {
     text: String,
@@ -56,24 +60,21 @@ impl Phrase {
             let words = split_words(text).into_iter();
             words.map(move |text| PhraseWord { text, is_prefix })
         };
-        Self(text.split_whitespace().flat_map(word).collect())
-    }
-
-    /// The phrases of a list that is separated by commas.
-    pub(super) fn list(text: &str) -> Vec<Self> {
-        let items = text.split(',').map(str::trim);
-        items.filter(|it| !it.is_empty()).map(Self::new).collect()
+        Self {
+            words: text.split_whitespace().flat_map(word).collect(),
+            is_instruction: text.starts_with('^'),
+        }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.words.len()
     }
 
     pub(super) fn starts(&self, words: &[String]) -> bool {
         let is_equal = |(pattern, word): (&PhraseWord, &String)| {
             *word == pattern.text || (pattern.is_prefix && word.starts_with(&pattern.text))
         };
-        words.len() >= self.len() && self.0.iter().zip(words).all(is_equal)
+        words.len() >= self.len() && self.words.iter().zip(words).all(is_equal)
     }
 
     /// The positions at which the phrase begins.

@@ -1,24 +1,12 @@
 //! Recognizes contents that need no reasoning: greetings and bare sums.
 
-use std::sync::LazyLock;
-
 use super::{
-    languages::LANGUAGES,
+    phrases::{LANGUAGES, PhraseList, RuleLanguage},
     text::{PAUSE_TOKEN, Phrase, fold, split_words, strip_longest},
 };
 
 /// A longer content is never trivial.
 const MAX_CHARS: usize = 60;
-
-static GREETINGS: LazyLock<Vec<Phrase>> = LazyLock::new(|| {
-    let lists = LANGUAGES.iter().map(|it| Phrase::list(it.greetings));
-    lists.flatten().collect()
-});
-
-static SUM_WORDS: LazyLock<Vec<Phrase>> = LazyLock::new(|| {
-    let lists = LANGUAGES.iter().map(|it| Phrase::list(it.sum_words));
-    lists.flatten().collect()
-});
 
 /// The reason why a content clearly needs no reasoning.
 pub(super) fn trivial_reason(content: &str) -> Option<&'static str> {
@@ -28,7 +16,7 @@ pub(super) fn trivial_reason(content: &str) -> Option<&'static str> {
     }
     let content = fold(content);
     let words = split_words(&content);
-    if !content.contains('?') && !words.is_empty() && consists_of(&words, &GREETINGS) {
+    if !content.contains('?') && !words.is_empty() && consists_of(&words, |it| &it.greetings) {
         Some("A greeting")
     } else if is_arithmetic(&content) {
         Some("Simple arithmetic")
@@ -37,12 +25,13 @@ pub(super) fn trivial_reason(content: &str) -> Option<&'static str> {
     }
 }
 
-/// Tells whether the words are nothing but these phrases.
-fn consists_of(words: &[String], phrases: &[Phrase]) -> bool {
+/// Tells whether the words are nothing but phrases of such lists, in any language.
+fn consists_of(words: &[String], list: impl Fn(&'static RuleLanguage) -> &'static PhraseList) -> bool {
+    let phrases: Vec<&Phrase> = LANGUAGES.iter().flat_map(|it| &list(it).0).collect();
     let mut clauses = words.split(|word| word == PAUSE_TOKEN);
     clauses.all(|clause| {
         let mut rest = clause;
-        while let Some(left) = strip_longest(rest, phrases.iter()) {
+        while let Some(left) = strip_longest(rest, phrases.iter().copied()) {
             rest = left;
         }
         rest.is_empty()
@@ -69,7 +58,7 @@ fn is_arithmetic(content: &str) -> bool {
         return false;
     };
     let (before, after) = (split_words(before), split_words(after));
-    if !consists_of(&before, &SUM_WORDS) || !consists_of(&after, &SUM_WORDS) {
+    if !consists_of(&before, |it| &it.sum_words) || !consists_of(&after, |it| &it.sum_words) {
         return false;
     }
     let (sum, equals) = match sum.strip_suffix('=') {
