@@ -19,8 +19,8 @@ mod retriever;
 mod single_pass;
 pub mod verifier;
 
-pub(crate) use agentic::{AgenticRequest, run_agentic_graph};
-pub use agentic::{Assessment, QuestionKind};
+pub(crate) use agentic::run_agentic_graph;
+pub use agentic::{AgenticRequest, AgenticResponse, Assessment, QuestionKind};
 pub(crate) use paper_relevance::score_label;
 pub use paper_relevance::{Relevance, RelevanceQuery, ScoredBy, score_relevance};
 pub use response::{
@@ -29,4 +29,5 @@ pub use response::{
 };
 pub use retriever::Retriever;
 pub(crate) use retriever::{check_query, retrieve_memoized};
-pub(crate) use single_pass::{AnswerRequest, AnswerResponse, answer};
+pub(crate) use single_pass::answer;
+pub use single_pass::{AnswerRequest, AnswerResponse};

@@ -4,6 +4,8 @@
 use deliberate_core::PromptFence;
 use deliberate_llm::ModelError;
 use deliberate_toolkit::{ToolContext, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{
     checked_answer::CheckedAnswer,
@@ -18,23 +20,55 @@ use crate::{
     retrieval::query::mode_name,
 };
 
-/// Arguments of a single-pass question.
-pub(crate) struct AnswerRequest {
+/// Arguments of a single-pass question, as the tool takes them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(description = "")]
+pub struct AnswerRequest {
+    #[schemars(length(min = 1))]
     pub(crate) question: String,
+    #[serde(default = "default_max_sources")]
+    #[schemars(range(min = 1, max = 50))]
     pub(crate) max_sources: usize,
+    #[serde(default = "default_min_relevance")]
+    #[schemars(range(min = 0, max = 1))]
     pub(crate) min_relevance: f64,
-    /// Whether the text contains citations; the data always does.
+    // Whether the text contains citations; the data always does.
+    #[serde(default = "default_include_citations")]
     pub(crate) include_citations: bool,
+    /// `all`, `papers_only`, `external`, `collection:<name>`, `index:<name>`
+    #[serde(default = "default_scope")]
     pub(crate) scope: String,
 }
 
-/// Response to a single-pass question.
-pub(crate) struct AnswerResponse {
+const fn default_max_sources() -> usize {
+    10
+}
+
+const fn default_min_relevance() -> f64 {
+    0.4
+}
+
+const fn default_include_citations() -> bool {
+    true
+}
+
+pub(super) fn default_scope() -> String {
+    "all".to_owned()
+}
+
+/// Response to a single-pass question, as the tool returns it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(description = "")]
+pub struct AnswerResponse {
+    #[serde(rename = "said")]
     pub(crate) text: String,
     pub(crate) status: AnswerStatus,
     pub(crate) sentences: Vec<AnswerSentence>,
+    /// Share of claims that the passages support; null without claims
     pub(crate) support: Option<f64>,
     pub(crate) sources: Vec<AnswerSource>,
+    /// Search mode: hybrid, text, vector
     pub(crate) mode: &'static str,
     pub(crate) notes: Vec<String>,
 }

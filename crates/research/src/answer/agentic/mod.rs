@@ -13,23 +13,46 @@ mod response;
 mod state;
 
 use deliberate_toolkit::{ToolContext, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::retriever::{Retriever, check_query, parse_scope};
+use super::{
+    retriever::{Retriever, check_query, parse_scope},
+    single_pass::default_scope,
+};
 use crate::prompt_fence::prompt_fence;
 use budget::AgenticBudget;
 use graph::{AgenticNode, next_node};
 use state::{AgenticContext, AgenticState, NodeError};
 
-pub(crate) use response::AgenticResponse;
+pub use response::AgenticResponse;
 pub use state::{Assessment, QuestionKind};
 
-/// Arguments of an agentic question.
-pub(crate) struct AgenticRequest {
+/// Arguments of an agentic question, as the tool takes them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(description = "")]
+pub struct AgenticRequest {
+    #[schemars(length(min = 1))]
     pub(crate) question: String,
+    #[serde(default = "default_max_sources")]
+    #[schemars(range(min = 1, max = 20))]
     pub(crate) max_sources: usize,
+    #[serde(default = "default_max_retries")]
+    #[schemars(range(min = 0, max = 5))]
     pub(crate) max_retries: u32,
+    /// As in `answer_research_question`
+    #[serde(default = "default_scope")]
     pub(crate) scope: String,
+}
+
+const fn default_max_sources() -> usize {
+    5
+}
+
+const fn default_max_retries() -> u32 {
+    2
 }
 
 /// No question needs this many steps: a mistake in the edges must not hang a call.

@@ -1,5 +1,7 @@
 //! Result of the agentic graph, as text and data.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::state::{AgenticState, Assessment, QuestionKind};
@@ -10,24 +12,35 @@ use crate::answer::{
     single_pass::withheld_text,
 };
 
-/// Response to an agentic question.
-pub(crate) struct AgenticResponse {
-    pub(crate) text: String,
-    pub(crate) status: AnswerStatus,
-    pub(crate) grounded: bool,
-    pub(crate) query_type: QuestionKind,
-    pub(crate) confidence: f64,
-    pub(crate) assessment: Option<Assessment>,
-    pub(crate) rounds: u32,
-    pub(crate) queries: Vec<String>,
-    pub(crate) sentences: Vec<AnswerSentence>,
-    pub(crate) support: Option<f64>,
-    pub(crate) sources: Vec<AnswerSource>,
-    pub(crate) mode: &'static str,
-    pub(crate) trace: Vec<NodeTrace>,
-    pub(crate) skipped: Vec<String>,
-    pub(crate) usage: Value,
-    pub(crate) notes: Vec<String>,
+/// Response to an agentic question, as the tool returns it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(description = "")]
+pub struct AgenticResponse {
+    #[serde(rename = "said")]
+    text: String,
+    status: AnswerStatus,
+    /// Whether enough of the answer is supported
+    grounded: bool,
+    query_type: QuestionKind,
+    /// Share of relevant passages in the last search; `support` if none was graded
+    confidence: f64,
+    assessment: Option<Assessment>,
+    /// Searches
+    rounds: u32,
+    queries: Vec<String>,
+    sentences: Vec<AnswerSentence>,
+    /// Share of claims that the passages support; null without claims
+    support: Option<f64>,
+    sources: Vec<AnswerSource>,
+    mode: &'static str,
+    trace: Vec<NodeTrace>,
+    /// Steps skipped because of a limit or a failure
+    #[serde(rename = "left_out")]
+    skipped: Vec<String>,
+    /// Model calls, approximate tokens and milliseconds
+    #[serde(rename = "spent")]
+    usage: Value,
+    notes: Vec<String>,
 }
 
 impl AgenticResponse {

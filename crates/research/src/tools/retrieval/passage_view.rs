@@ -8,10 +8,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    RetrievedPassage,
+    RetrievalResult, RetrievedPassage,
     articles::TextSpan,
     prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
-    tools::rendering::{ArticleView, article_line, pluralize},
+    retrieval::query::mode_name,
+    tools::rendering::{ArticleView, article_line, pluralize, with_notes},
 };
 
 /// A passage in the output.
@@ -26,6 +27,35 @@ pub(super) struct PassageView {
     score: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
     similarity: Option<f32>,
+}
+
+/// The output of a search that returns passages.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(description = "")]
+pub(crate) struct PassageSearchOutput {
+    said: String,
+    mode: &'static str,
+    results: Vec<PassageView>,
+    notes: Vec<String>,
+}
+
+impl PassageSearchOutput {
+    /// Passages are truncated to `chars` characters. `nothing` is said if there are none.
+    pub(super) fn new(
+        found: RetrievalResult,
+        chars: usize,
+        nothing: &str,
+        call: &ToolContext,
+    ) -> Self {
+        let text = render_passages(&found.passages, chars, nothing, call);
+        let views = found.passages.iter().map(|it| to_passage_view(it, chars));
+        Self {
+            said: with_notes(text, &found.notes),
+            mode: mode_name(found.mode),
+            results: views.collect(),
+            notes: found.notes,
+        }
+    }
 }
 
 /// Converts a passage, truncated to `chars` characters.

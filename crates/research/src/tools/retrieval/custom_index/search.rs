@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::{
     ResearchServices, RetrievalQuery, RetrievalScope,
-    retrieval::query::mode_name,
     tools::{
-        rendering::{read_only_meta, read_only_output, with_notes},
-        retrieval::passage_view::{PassageView, render_passages, to_passage_view},
+        rendering::{read_only_meta, read_only_output},
+        retrieval::passage_view::PassageSearchOutput,
     },
 };
 
@@ -40,17 +39,9 @@ fn default_max_results() -> usize {
     10
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Output {
-    said: String,
-    mode: &'static str,
-    results: Vec<PassageView>,
-    notes: Vec<String>,
-}
-
 impl Tool for SearchCustomIndex {
     type Input = Input;
-    type Output = Output;
+    type Output = PassageSearchOutput;
 
     fn meta(&self) -> ToolMeta {
         read_only_meta(
@@ -60,7 +51,11 @@ impl Tool for SearchCustomIndex {
         )
     }
 
-    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+    async fn run(
+        &self,
+        input: Input,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<PassageSearchOutput>, ToolError> {
         let wanted = RetrievalQuery {
             question: input.query,
             k: input.max_results,
@@ -75,16 +70,8 @@ impl Tool for SearchCustomIndex {
             PREVIEW_CHARS
         };
         let nothing = "Nothing in this index matches.";
-        let text = render_passages(&found.passages, chars, nothing, call);
-        Ok(read_only_output(Output {
-            said: with_notes(text, &found.notes),
-            mode: mode_name(found.mode),
-            results: found
-                .passages
-                .iter()
-                .map(|it| to_passage_view(it, chars))
-                .collect(),
-            notes: found.notes,
-        }))
+        Ok(read_only_output(PassageSearchOutput::new(
+            found, chars, nothing, call,
+        )))
     }
 }

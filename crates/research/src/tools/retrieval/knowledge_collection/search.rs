@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::{
     ResearchServices, RetrievalQuery, RetrievalScope,
-    retrieval::query::mode_name,
     tools::{
-        rendering::{read_only_meta, read_only_output, with_notes},
-        retrieval::passage_view::{PassageView, render_passages, to_passage_view},
+        rendering::{read_only_meta, read_only_output},
+        retrieval::passage_view::PassageSearchOutput,
     },
 };
 
@@ -36,17 +35,9 @@ fn default_max_results() -> usize {
     4
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Output {
-    said: String,
-    mode: &'static str,
-    results: Vec<PassageView>,
-    notes: Vec<String>,
-}
-
 impl Tool for SearchExternalKnowledge {
     type Input = Input;
-    type Output = Output;
+    type Output = PassageSearchOutput;
 
     fn meta(&self) -> ToolMeta {
         read_only_meta(
@@ -56,7 +47,11 @@ impl Tool for SearchExternalKnowledge {
         )
     }
 
-    async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+    async fn run(
+        &self,
+        input: Input,
+        call: &ToolContext,
+    ) -> Result<ToolOutput<PassageSearchOutput>, ToolError> {
         let collection = input.collection_name.filter(|it| !it.trim().is_empty());
         let wanted = RetrievalQuery {
             question: input.query,
@@ -65,21 +60,12 @@ impl Tool for SearchExternalKnowledge {
             ..RetrievalQuery::default()
         };
         let found = self.0.retrieve(call, &wanted).await?;
-        let text = render_passages(
-            &found.passages,
+        let nothing = "No uploaded document matches.";
+        Ok(read_only_output(PassageSearchOutput::new(
+            found,
             PASSAGE_CHARS,
-            "No uploaded document matches.",
+            nothing,
             call,
-        );
-        Ok(read_only_output(Output {
-            said: with_notes(text, &found.notes),
-            mode: mode_name(found.mode),
-            results: found
-                .passages
-                .iter()
-                .map(|it| to_passage_view(it, PASSAGE_CHARS))
-                .collect(),
-            notes: found.notes,
-        }))
+        )))
     }
 }
