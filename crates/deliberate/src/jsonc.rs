@@ -71,7 +71,11 @@ impl JsoncFile {
         if parse(&body).is_err() {
             bail!("its structure is not understood");
         }
-        let mark = if self.begins_with_mark { "\u{feff}" } else { "" };
+        let mark = if self.begins_with_mark {
+            "\u{feff}"
+        } else {
+            ""
+        };
         Ok(format!("{mark}{body}"))
     }
 }
@@ -141,8 +145,16 @@ mod tests {
     #[test]
     fn a_text_that_is_neither_is_an_error_with_its_line() {
         for text in [
-            "{\n\"open", "{\n'a': 1}", "{\na: 1}", "{\n\"a\": 1 \"b\": 2}", "[\n1 2]", "{}\n{}",
-            "{\n/*", "[\n,]", "[\n+1]", "[\n0x1]",
+            "{\n\"open",
+            "{\n'a': 1}",
+            "{\na: 1}",
+            "{\n\"a\": 1 \"b\": 2}",
+            "[\n1 2]",
+            "{}\n{}",
+            "{\n/*",
+            "[\n,]",
+            "[\n+1]",
+            "[\n0x1]",
         ] {
             let error = parse(text).unwrap_err().to_string();
             assert_eq!(error, "line 2 is not JSON", "{text}");

@@ -8,9 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    auto, checkpoint, divergent, graph, linear,
-    mcp_prompts::ReasoningPrompt,
-    reflection, tree,
+    auto, checkpoint, divergent, graph, linear, mcp_prompts::ReasoningPrompt, reflection, tree,
 };
 
 /// Every mode, in the order in which clients see their tools.

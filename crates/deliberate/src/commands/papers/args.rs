@@ -139,7 +139,9 @@ pub(crate) struct PapersCallArgs {
 pub(super) fn named_paths(command: &PapersCommand) -> Vec<PathBuf> {
     let named = match command {
         PapersCommand::Add(args) => args.what.as_slice(),
-        PapersCommand::Cite(args) => args.style_file().map_or(&[], |_| slice::from_ref(&args.style)),
+        PapersCommand::Cite(args) => args
+            .style_file()
+            .map_or(&[], |_| slice::from_ref(&args.style)),
         _ => &[],
     };
     named.iter().flat_map(std::fs::canonicalize).collect()
@@ -177,8 +179,7 @@ pub(super) fn plan_calls(command: &PapersCommand) -> anyhow::Result<Vec<PapersCa
             } else {
                 args.papers.len()
             };
-            let arguments =
-                json!({ "articles": args.papers, "style": style, "max_results": most });
+            let arguments = json!({ "articles": args.papers, "style": style, "max_results": most });
             ("format_citations", arguments)
         }
         PapersCommand::Export(args) => ("export_bibliography", export_arguments(args)),

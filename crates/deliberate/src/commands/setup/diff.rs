@@ -13,7 +13,10 @@ const SECRET_NAMES: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL",
 pub(super) fn unified_diff(old: &str, new: &str) -> String {
     let diff = TextDiff::from_lines(old, new);
     let hunks = diff.unified_diff().missing_newline_hint(false).to_string();
-    hunks.lines().flat_map(|line| [display_line(line), "\n".to_owned()]).collect()
+    hunks
+        .lines()
+        .flat_map(|line| [display_line(line), "\n".to_owned()])
+        .collect()
 }
 
 /// `line` begins with its mark, which counts as one more character.

@@ -91,8 +91,8 @@ fn entry_fields(typed: bool, entry: &ServerEntry) -> Vec<(String, Value)> {
 /// Sets a member. A correct value is not touched: it may be written in another way, with comments.
 fn update_member(object: &CstObject, name: &str, value: &Value) {
     let written = jsonc::find_member(object, name).and_then(|member| member.value());
-    let is_correct =
-        written.is_some_and(|written| jsonc::parse(&written.to_string()).is_ok_and(|it| it == *value));
+    let is_correct = written
+        .is_some_and(|written| jsonc::parse(&written.to_string()).is_ok_and(|it| it == *value));
     if !is_correct {
         jsonc::set_member(object, name, value);
     }

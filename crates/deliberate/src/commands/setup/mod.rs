@@ -146,11 +146,7 @@ fn set_up(args: &SetupArgs, io: &mut SetupIo<'_>, dirs: &Dirs) -> anyhow::Result
     }
 }
 
-fn edit(
-    client: &ClientApp,
-    target: &ClientConfigFile,
-    entry: &ServerEntry,
-) -> ClientConfigEdit {
+fn edit(client: &ClientApp, target: &ClientConfigFile, entry: &ServerEntry) -> ClientConfigEdit {
     let Some(text) = target.text() else {
         return ClientConfigEdit::ManualEditNeeded("it is not valid UTF-8".to_owned());
     };

@@ -93,7 +93,11 @@ async fn a_style_of_ones_own_is_read_from_its_file() {
     std::fs::write(home.path("work/my.csl"), style).unwrap();
     let output = home.run(&["papers", "cite", "--style", "my.csl"]).await;
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
-    assert!(output.stdout.contains("House: Smouldering"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("House: Smouldering"),
+        "{}",
+        output.stdout
+    );
     let output = home.run(&["papers", "cite", "--style", "none.csl"]).await;
     assert_eq!(output.code, Some(1), "{}", output.stdout);
 }

@@ -41,8 +41,7 @@ static PATTERNS: LazyLock<Vec<RequestPattern>> = LazyLock::new(|| {
     LANGUAGES.iter().flat_map(of_language).collect()
 });
 
-static HINT_PHRASES: LazyLock<PhraseList> =
-    LazyLock::new(|| HINT_WORDS.to_owned().into());
+static HINT_PHRASES: LazyLock<PhraseList> = LazyLock::new(|| HINT_WORDS.to_owned().into());
 
 /// The one mode that a text explicitly asks for, with the words that ask for it.
 pub(super) fn find_request(text: &str) -> Option<(ModeChoice, String)> {
@@ -80,7 +79,9 @@ pub(super) fn find_in_hint(hint: &str) -> Option<ModeChoice> {
     words.retain(|word| word != PAUSE_TOKEN);
     let named = |choice: &ModeChoice| {
         let name = [Phrase::new(choice.as_str())];
-        covers_hint(&words, &PhraseList::default(), |rest| strip_longest(rest, name.iter()))
+        covers_hint(&words, &PhraseList::default(), |rest| {
+            strip_longest(rest, name.iter())
+        })
     };
     let mut patterns = PATTERNS.iter();
     ModeChoice::all()

@@ -63,7 +63,9 @@ pub(super) static LANGUAGES: LazyLock<Vec<RuleLanguage>> = LazyLock::new(|| {
     let languages = serde_json::from_str(include_str!("phrases.json"));
     let mut languages: Vec<RuleLanguage> = languages.unwrap_or_default();
     if let Some(english) = languages.first_mut() {
-        english.requests.extend(ModeChoice::all().map(ModeRequest::by_name));
+        english
+            .requests
+            .extend(ModeChoice::all().map(ModeRequest::by_name));
     }
     languages
 });
@@ -83,7 +85,11 @@ impl ModeRequest {
 
     /// Words of which one must stand near a phrase; none if a phrase is enough.
     pub(super) fn near_words<'a>(&'a self, language: &'a RuleLanguage) -> &'a PhraseList {
-        if self.uses { &language.use_verbs } else { &self.near }
+        if self.uses {
+            &language.use_verbs
+        } else {
+            &self.near
+        }
     }
 }
 
@@ -115,7 +121,9 @@ impl From<String> for PhraseList {
 impl PhraseList {
     /// Tells whether one of the phrases stands anywhere among the words.
     pub(super) fn occurs_in(&self, words: &[String]) -> bool {
-        self.0.iter().any(|phrase| phrase.positions(words).next().is_some())
+        self.0
+            .iter()
+            .any(|phrase| phrase.positions(words).next().is_some())
     }
 
     /// Tells whether the words begin with one of the phrases.

@@ -27,7 +27,11 @@ fn the_phrases_are_of_eight_languages_and_of_modes_that_exist() {
     };
     assert_eq!((languages.len(), *first, *last), (8, "english", "japanese"));
     for request in LANGUAGES.iter().flat_map(|it| &it.requests) {
-        assert!(ModeChoice::find(&request.mode).is_some(), "{}", request.mode);
+        assert!(
+            ModeChoice::find(&request.mode).is_some(),
+            "{}",
+            request.mode
+        );
     }
 }
 

@@ -26,7 +26,10 @@ pub(super) fn trivial_reason(content: &str) -> Option<&'static str> {
 }
 
 /// Tells whether the words are nothing but phrases of such lists, in any language.
-fn consists_of(words: &[String], list: impl Fn(&'static RuleLanguage) -> &'static PhraseList) -> bool {
+fn consists_of(
+    words: &[String],
+    list: impl Fn(&'static RuleLanguage) -> &'static PhraseList,
+) -> bool {
     let phrases: Vec<&Phrase> = LANGUAGES.iter().flat_map(|it| &list(it).0).collect();
     let mut clauses = words.split(|word| word == PAUSE_TOKEN);
     clauses.all(|clause| {

@@ -59,7 +59,7 @@ impl PassageSearchOutput {
 }
 
 /// Converts a passage, truncated to `chars` characters.
-pub(super) fn to_passage_view(found: &RetrievedPassage, chars: usize) -> PassageView {
+fn to_passage_view(found: &RetrievedPassage, chars: usize) -> PassageView {
     PassageView {
         article: ArticleView::from_record(&found.kept),
         text: truncate_chars(&found.passage.text, chars),
@@ -71,7 +71,7 @@ pub(super) fn to_passage_view(found: &RetrievedPassage, chars: usize) -> Passage
 }
 
 /// Renders the passages, or `nothing` if there are none.
-pub(super) fn render_passages(
+fn render_passages(
     found: &[RetrievedPassage],
     chars: usize,
     nothing: &str,

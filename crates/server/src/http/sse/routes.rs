@@ -73,8 +73,8 @@ pub(super) async fn open_stream(
     };
     let closer = extensions.get::<ConnectionCloser>().cloned();
     let opened = state.sessions.open(owner, closer, &state.options);
-    let (session, inbox) = opened
-        .map_err(|sentence| SseError::Text(StatusCode::SERVICE_UNAVAILABLE, sentence))?;
+    let (session, inbox) =
+        opened.map_err(|sentence| SseError::Text(StatusCode::SERVICE_UNAVAILABLE, sentence))?;
     let stream = SessionStream(session.clone());
     (state.start_session)(session, inbox);
     Ok(stream.into_response(&state))

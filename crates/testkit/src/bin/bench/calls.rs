@@ -65,26 +65,19 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
         }
     }
 
-    let pair = |samples: &Samples| {
-        format!(
-            "{} / {}",
-            DisplayTime(samples.median()),
-            DisplayTime(samples.p99())
-        )
-    };
     let plain = |what: &str, floor: String| ReportRow {
         label: what.to_owned(),
         baseline: floor,
         ..ReportRow::default()
     };
-    report.add(plain("echo call, p50 / p99", pair(&echo)));
+    report.add(plain("echo call, p50 / p99", echo.percentiles(&[50, 99])));
     report.add(plain(
         "the provider asked directly, p50 / p99",
-        pair(&provider_times),
+        provider_times.percentiles(&[50, 99]),
     ));
     report.add(plain(
         "write and fsync of one page on disk, p50 / p99",
-        pair(&fsync),
+        fsync.percentiles(&[50, 99]),
     ));
     let floor = echo.median() + provider_times.median();
     for (place, _, times) in &servers {
@@ -100,7 +93,7 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
         report.add(ReportRow {
             label: format!("`reasoning_linear`, new session each, {name}, p50 / p99"),
             baseline: format!("{} (echo and provider)", DisplayTime(floor)),
-            server: pair(times),
+            server: times.percentiles(&[50, 99]),
             result: format!("{} over", DisplayTime(over)),
             bar: Some((bar.to_owned(), over <= allowed)),
         });

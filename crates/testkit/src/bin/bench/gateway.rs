@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{
     report::{BenchReport, ReportRow},
-    samples::{DisplayTime, Samples},
+    samples::{DisplayTime, Samples, median_rate},
     setup::BenchSetup,
 };
 
@@ -69,7 +69,7 @@ pub(crate) async fn measure(
     report.add(ReportRow {
         label: "echo of an upstream server, p50: direct, through the gateway".to_owned(),
         baseline: DisplayTime(floor_time).to_string(),
-        server: DisplayTime(through.median()).to_string(),
+        server: through.percentiles(&[50]),
         result: format!(
             "+{}",
             DisplayTime(through.median().saturating_sub(floor_time))
@@ -147,9 +147,7 @@ impl AdapterBench {
 
     /// Returns the median of the rounds.
     fn rate(&self) -> f64 {
-        let mut rates = self.rates.clone();
-        rates.sort_by(f64::total_cmp);
-        rates.get(rates.len() / 2).copied().unwrap_or_default()
+        median_rate(&self.rates)
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     report::{BenchReport, ReportRow},
-    samples::{DisplayTime, Samples, ratio},
+    samples::{Samples, ratio},
     setup::{BenchSetup, CONTENT, DatabaseLocation, check_success},
     start::first_answer,
 };
@@ -238,18 +238,11 @@ async fn measure_call(
 
 /// Builds a row that is judged by the ratio of the medians.
 fn comparison_row(what: String, floor: &Samples, server: &Samples, most: f64) -> ReportRow {
-    let pair = |samples: &Samples| {
-        format!(
-            "{} / {}",
-            DisplayTime(samples.median()),
-            DisplayTime(samples.p99())
-        )
-    };
     let times = ratio(server.median(), floor.median());
     ReportRow {
         label: what,
-        baseline: pair(floor),
-        server: pair(server),
+        baseline: floor.percentiles(&[50, 99]),
+        server: server.percentiles(&[50, 99]),
         result: format!("{times:.2}×"),
         bar: Some((format!("≤ {most}×"), times <= most)),
     }

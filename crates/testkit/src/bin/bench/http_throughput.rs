@@ -17,6 +17,7 @@ use tokio::task::JoinSet;
 use crate::{
     http::{BenchCall, ServerPair, echo_call, read_calls},
     report::{BenchReport, ReportRow},
+    samples::median_rate,
     setup::BenchSetup,
 };
 
@@ -119,9 +120,7 @@ impl ConnectionGroup {
     }
 
     fn rate(&self) -> f64 {
-        let mut sorted = self.rates.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+        median_rate(&self.rates)
     }
 }
 

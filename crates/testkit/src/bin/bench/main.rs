@@ -38,15 +38,9 @@ struct BenchArgs {
     /// The server; next to this program by default.
     #[arg(long)]
     server: Option<PathBuf>,
-    /// The echo server; next to this program by default.
-    #[arg(long)]
-    floor: Option<PathBuf>,
     /// The directory for databases on disk.
     #[arg(long, default_value = "target/bench")]
     disk: PathBuf,
-    /// The directory for databases on a RAM disk.
-    #[arg(long, default_value = "/dev/shm")]
-    ram: PathBuf,
     /// Make a tenth of the calls, as a smoke test.
     #[arg(long)]
     quick: bool,

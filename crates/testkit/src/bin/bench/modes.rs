@@ -71,7 +71,7 @@ async fn long_session(setup: &BenchSetup, report: &mut BenchReport) -> anyhow::R
         report.add(ReportRow {
             label: format!("{what} around thought {EARLY} and thought {steps}, median of {WINDOW}"),
             baseline: format!("{} (the {EARLY}th)", DisplayTime(early.median())),
-            server: DisplayTime(late.median()).to_string(),
+            server: late.percentiles(&[50]),
             result: format!("{growth:.2}×"),
             bar: Some(("≤ 1.3×".to_owned(), growth <= 1.3)),
         });
@@ -110,11 +110,7 @@ async fn prune(setup: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<(
             label: format!(
                 "pruning {pruned} of {NODES} nodes, {place:?}, median / worst of {rounds}"
             ),
-            server: format!(
-                "{} / {}",
-                DisplayTime(times.median()),
-                DisplayTime(times.max())
-            ),
+            server: times.percentiles(&[50, 100]),
             result: "median".to_owned(),
             bar: Some(("< 50 ms".to_owned(), times.median() < MAX_PRUNE_TIME)),
             ..ReportRow::default()
@@ -184,7 +180,7 @@ async fn every_mode_at_once(setup: &BenchSetup, report: &mut BenchReport) -> any
         report.add(ReportRow {
             label: format!("{CALLS} pipelined `{tool}`, provider 100 ms, median of {rounds}"),
             baseline: DisplayTime(PROVIDER).to_string(),
-            server: DisplayTime(times.median()).to_string(),
+            server: times.percentiles(&[50]),
             result: format!("{:.1}×", ratio(times.median(), PROVIDER)),
             bar: Some(("≤ 300 ms".to_owned(), times.median() <= MAX_TOTAL)),
         });

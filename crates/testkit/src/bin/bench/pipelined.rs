@@ -57,11 +57,7 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
                 "64 pipelined calls, provider 100 ms, {name}, median / worst of {rounds}"
             ),
             baseline: DisplayTime(PROVIDER).to_string(),
-            server: format!(
-                "{} / {}",
-                DisplayTime(totals.median()),
-                DisplayTime(totals.max())
-            ),
+            server: totals.percentiles(&[50, 100]),
             result: format!(
                 "{} concurrent at the provider",
                 bench.provider.peak_concurrency()
@@ -70,12 +66,7 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
         });
         report.add(ReportRow {
             label: format!("`ping` meanwhile, {name}, p50 / p99 / worst"),
-            server: format!(
-                "{} / {} / {}",
-                DisplayTime(pings.median()),
-                DisplayTime(pings.p99()),
-                DisplayTime(pings.max())
-            ),
+            server: pings.percentiles(&[50, 99, 100]),
             result: "p99".to_owned(),
             bar: Some(("≤ 5 ms".to_owned(), pings.p99() <= MAX_PING)),
             ..ReportRow::default()

@@ -15,10 +15,6 @@ impl Samples {
         self.0.extend(times);
     }
 
-    pub(crate) fn min(&self) -> Duration {
-        self.percentile(0.0)
-    }
-
     pub(crate) fn median(&self) -> Duration {
         self.percentile(50.0)
     }
@@ -27,8 +23,13 @@ impl Samples {
         self.percentile(99.0)
     }
 
-    pub(crate) fn max(&self) -> Duration {
-        self.percentile(100.0)
+    /// Formats these percentiles; 0 is the fastest sample and 100 the slowest.
+    pub(crate) fn percentiles(&self, percents: &[u8]) -> String {
+        let times = percents.iter().map(|percent| {
+            let time = self.percentile(f64::from(*percent));
+            DisplayTime(time).to_string()
+        });
+        times.collect::<Vec<_>>().join(" / ")
     }
 
     /// Returns the smallest time that at least this percentage of the samples does not exceed.
@@ -62,6 +63,18 @@ impl fmt::Display for DisplayTime {
     }
 }
 
+/// Returns the median of rates.
+pub(crate) fn median_rate(rates: &[f64]) -> f64 {
+    let mut sorted = rates.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+/// Formats an amount of memory.
+pub(crate) fn display_mib(kib: u64) -> String {
+    format!("{:.1} MB", kib as f64 / 1024.0)
+}
+
 /// Returns the ratio of a time to the baseline.
 pub(crate) fn ratio(time: Duration, floor: Duration) -> f64 {
     time.as_secs_f64() / floor.as_secs_f64().max(1e-9)
@@ -77,13 +90,12 @@ mod tests {
         for ms in (1..=100).rev() {
             samples.push(Duration::from_millis(ms));
         }
-        let found = [
-            samples.min(),
-            samples.median(),
-            samples.p99(),
-            samples.max(),
-        ];
-        assert_eq!(found.map(|time| time.as_millis()), [1, 50, 99, 100]);
+        let found = [samples.median(), samples.p99()];
+        assert_eq!(found.map(|time| time.as_millis()), [50, 99]);
+        assert_eq!(
+            samples.percentiles(&[0, 50, 100]),
+            "1.00 ms / 50.00 ms / 100 ms"
+        );
         assert_eq!(Samples::default().median(), Duration::ZERO);
     }
 

@@ -13,16 +13,20 @@ use deliberate_testkit::{
     mock_provider::{KEY, MockSettings},
 };
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::BenchArgs;
+
+/// The directory for databases on a RAM disk.
+const RAM_DISK: &str = "/dev/shm";
 
 pub(crate) struct BenchSetup {
     pub(crate) provider: MockProvider,
     server: PathBuf,
     baseline: PathBuf,
-    disk: BenchDirectory,
-    ram: Option<BenchDirectory>,
+    disk: TempDir,
+    ram: Option<TempDir>,
     quick: bool,
     server_args: Vec<String>,
     databases: AtomicUsize,
@@ -40,7 +44,7 @@ impl BenchSetup {
         let here = std::env::current_exe()?;
         let beside = |name: &str| here.with_file_name(name);
         let server = arguments.server.unwrap_or_else(|| beside("deliberate"));
-        let floor = arguments.floor.unwrap_or_else(|| beside("echo_baseline"));
+        let floor = beside("echo_baseline");
         for program in [&server, &floor] {
             ensure!(
                 program.is_file(),
@@ -56,8 +60,8 @@ impl BenchSetup {
             provider: MockProvider::start_with(settings, 0).await?,
             server: server.canonicalize()?,
             baseline: floor.canonicalize()?,
-            disk: BenchDirectory::new(&arguments.disk)?,
-            ram: BenchDirectory::new(&arguments.ram).ok(),
+            disk: scratch_directory(&arguments.disk)?,
+            ram: scratch_directory(Path::new(RAM_DISK)).ok(),
             quick: arguments.quick,
             server_args: arguments.server_args,
             databases: AtomicUsize::new(0),
@@ -93,8 +97,8 @@ impl BenchSetup {
 
     pub(crate) fn directory(&self, place: DatabaseLocation) -> &Path {
         match (place, &self.ram) {
-            (DatabaseLocation::Ram, Some(ram)) => &ram.0,
-            _ => &self.disk.0,
+            (DatabaseLocation::Ram, Some(ram)) => ram.path(),
+            _ => self.disk.path(),
         }
     }
 
@@ -231,22 +235,9 @@ pub(crate) fn check_success(response: &Value) -> anyhow::Result<&Value> {
     Ok(&result["structuredContent"])
 }
 
-/// A directory of this run, removed at its end.
-struct BenchDirectory(PathBuf);
-
-impl BenchDirectory {
-    fn new(parent: &Path) -> anyhow::Result<Self> {
-        fs::create_dir_all(parent)?;
-        let parent = parent.canonicalize()?;
-        let directory = parent.join(format!("deliberate-bench-{}", std::process::id()));
-        fs::create_dir(&directory)?;
-        Ok(Self(directory))
-    }
-}
-
-impl Drop for BenchDirectory {
-    fn drop(&mut self) {
-        // Files that remain in a scratch directory are not a reason to fail.
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Creates a directory of this run, which is removed at its end.
+fn scratch_directory(parent: &Path) -> anyhow::Result<TempDir> {
+    fs::create_dir_all(parent)?;
+    let parent = parent.canonicalize()?;
+    Ok(TempDir::with_prefix_in("deliberate-bench-", parent)?)
 }

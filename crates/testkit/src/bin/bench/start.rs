@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     report::{BenchReport, ReportRow},
-    samples::{DisplayTime, Samples, ratio},
+    samples::{Samples, ratio},
     setup::{BenchSetup, DatabaseLocation},
 };
 
@@ -21,16 +21,8 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
     let times = ratio(server.median(), floor.median());
     report.add(ReportRow {
         label: format!("cold start to the first answer, min / median of {starts}"),
-        baseline: format!(
-            "{} / {}",
-            DisplayTime(floor.min()),
-            DisplayTime(floor.median())
-        ),
-        server: format!(
-            "{} / {}",
-            DisplayTime(server.min()),
-            DisplayTime(server.median())
-        ),
+        baseline: floor.percentiles(&[0, 50]),
+        server: server.percentiles(&[0, 50]),
         result: format!("{times:.1}×"),
         bar: Some(("≤ 3×".to_owned(), times <= 3.0)),
     });
@@ -72,16 +64,8 @@ async fn list(setup: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()
     }
     report.add(ReportRow {
         label: "`tools/list`, p50 / p99".to_owned(),
-        baseline: format!(
-            "{} / {}",
-            DisplayTime(floor_times.median()),
-            DisplayTime(floor_times.p99())
-        ),
-        server: format!(
-            "{} / {}",
-            DisplayTime(server_times.median()),
-            DisplayTime(server_times.p99())
-        ),
+        baseline: floor_times.percentiles(&[50, 99]),
+        server: server_times.percentiles(&[50, 99]),
         result: format!("{bytes} bytes"),
         bar: None,
     });

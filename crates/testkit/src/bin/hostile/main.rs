@@ -27,6 +27,15 @@ use tokio::{process::Command, runtime::Builder, task::JoinSet};
 use deliberate_testkit::{bare_command, load::ServerProcess};
 use traffic::HostileTraffic;
 
+/// The number of concurrent callers.
+const CALLERS: u64 = 8;
+/// The address space of the server.
+const MEMORY_KIB: u64 = 1_024 * 1_024;
+/// The time limit of a call.
+const CALL_TIME: Duration = Duration::from_secs(5);
+/// The time limit of the shutdown.
+const SHUTDOWN_TIME: Duration = Duration::from_secs(5);
+
 /// How long the end of a process may take after its time limit, on a busy machine.
 const EXIT_GRACE: Duration = Duration::from_secs(5);
 
@@ -39,24 +48,9 @@ struct HostileArgs {
     /// The seed of the generator; the same seed makes the same calls.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The number of concurrent callers.
-    #[arg(long, default_value_t = 8)]
-    callers: u64,
-    /// The address space of the server, in MiB.
-    #[arg(long, default_value_t = 1_024)]
-    memory_mib: u64,
-    /// The time limit of a call, in milliseconds.
-    #[arg(long, default_value_t = 5_000)]
-    call_ms: u64,
-    /// The time limit of the shutdown, in milliseconds.
-    #[arg(long, default_value_t = 5_000)]
-    shutdown_ms: u64,
     /// The longest ping that is accepted, in milliseconds; no bound by default.
     #[arg(long)]
     max_ping_ms: Option<u64>,
-    /// The server; next to this program by default.
-    #[arg(long)]
-    server: Option<PathBuf>,
     /// The directory for the database and the prompts.
     #[arg(long, default_value = "target/hostile")]
     scratch: PathBuf,
@@ -72,7 +66,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
     let pinging = tokio::task::spawn_blocking(ping_on_this_thread(traffic.clone())?);
     let mut callers = JoinSet::new();
-    for number in 0..arguments.callers {
+    for number in 0..CALLERS {
         callers.spawn(traffic::send_calls(traffic.clone(), number));
     }
     let mut all_ended = Ok(());
@@ -103,7 +97,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Ok(status) => traffic.record_violation(format!("SIGTERM ended the server with {status}")),
         Err(error) => traffic.record_violation(format!("SIGTERM: {error:#}")),
     }
-    if ended_after > Duration::from_millis(arguments.shutdown_ms) + EXIT_GRACE {
+    if ended_after > SHUTDOWN_TIME + EXIT_GRACE {
         traffic.record_violation("SIGTERM ended the server after its time limit".to_owned());
     }
     if let Some(most) = arguments.max_ping_ms
@@ -132,30 +126,21 @@ fn ping_on_this_thread(traffic: Arc<HostileTraffic>) -> anyhow::Result<impl FnOn
 
 /// Returns the command of the server. A shell sets the limit of the address space.
 fn server_command(arguments: &HostileArgs) -> anyhow::Result<Command> {
-    let beside = std::env::current_exe()?.with_file_name("deliberate");
-    let program = arguments.server.clone().unwrap_or(beside);
+    let program = std::env::current_exe()?.with_file_name("deliberate");
     let program = program
         .canonicalize()
         .with_context(|| format!("{} does not exist; build it first", program.display()))?;
     let scratch = arguments.scratch.canonicalize()?;
-    let limit = format!(
-        "ulimit -v {} && exec \"$0\" \"$@\"",
-        arguments.memory_mib * 1_024
-    );
+    let limit = format!("ulimit -v {MEMORY_KIB} && exec \"$0\" \"$@\"");
+    let time_limit = |key: &str, time: Duration| format!("limits.{key}={}", time.as_millis());
     let mut command = bare_command("/bin/sh");
     command
         .args(["-c", &limit])
         .arg(program)
         .arg("serve")
         .args(["--provider", "client"])
-        .args([
-            "--set",
-            &format!("limits.call_timeout_ms={}", arguments.call_ms),
-        ])
-        .args([
-            "--set",
-            &format!("limits.shutdown_ms={}", arguments.shutdown_ms),
-        ])
+        .args(["--set", &time_limit("call_timeout_ms", CALL_TIME)])
+        .args(["--set", &time_limit("shutdown_ms", SHUTDOWN_TIME)])
         .env("HOME", &scratch)
         .env("DATABASE_PATH", scratch.join("hostile.db"))
         .env("LOG_LEVEL", "warn");

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    HostileArgs,
+    CALL_TIME, HostileArgs,
     case::{FollowUp, HostileCase, KINDS, prompt_call, prompt_id},
     random::Random,
 };
@@ -57,7 +57,7 @@ impl HostileTraffic {
             host: server.address(),
             seed: arguments.seed,
             calls: arguments.calls,
-            answer_time: Duration::from_millis(arguments.call_ms) + ANSWER_GRACE,
+            answer_time: CALL_TIME + ANSWER_GRACE,
             sent: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
             counts: Mutex::default(),

@@ -47,6 +47,9 @@ use well_behaved::ServerFeatures;
 /// The response time of the mock provider.
 const PROVIDER: Duration = Duration::from_millis(20);
 
+/// The number of handshakes in the flood.
+const FLOOD: usize = 20_000;
+
 /// The duration, in seconds, of a run that is long enough for every expected time-out.
 const FULL_RUN_SECS: u64 = 60;
 
@@ -59,12 +62,6 @@ struct SoakArgs {
     /// The number of concurrent clients, of all kinds.
     #[arg(long, default_value_t = 200)]
     clients: usize,
-    /// The number of handshakes in the flood.
-    #[arg(long, default_value_t = 20_000)]
-    flood: usize,
-    /// The server; next to this program by default.
-    #[arg(long)]
-    server: Option<PathBuf>,
     /// An extra argument of the server, such as one that lifts a limit (repeatable).
     #[arg(long = "server-arg", allow_hyphen_values = true)]
     server_args: Vec<String>,
@@ -104,7 +101,7 @@ async fn main() -> anyhow::Result<ExitCode> {
 
     let soaked = soak(&arguments, &server, &tally, &mut memory).await;
     let flooded = match soaked {
-        Ok(()) => handshake_flood::run(&server, arguments.flood, &tally, &mut memory).await,
+        Ok(()) => handshake_flood::run(&server, FLOOD, &tally, &mut memory).await,
         failed => failed,
     };
     if let Err(error) = flooded {
@@ -136,8 +133,7 @@ async fn start(
     standin: &MockProvider,
     scratch: &TempDir,
 ) -> anyhow::Result<ServerProcess> {
-    let beside = std::env::current_exe()?.with_file_name("deliberate");
-    let program = arguments.server.clone().unwrap_or(beside);
+    let program = std::env::current_exe()?.with_file_name("deliberate");
     let program = program
         .canonicalize()
         .with_context(|| format!("{} does not exist; build it first", program.display()))?;

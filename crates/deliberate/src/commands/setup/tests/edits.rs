@@ -151,14 +151,24 @@ fn json_keeps_comments_trailing_commas_and_a_byte_order_mark() {
 fn json_that_is_not_understood_is_left_alone() {
     for (old, reason) in [
         ("{\n  \"mcpServers\": ", "line 2 is not JSON"),
-        ("{\n  // mine\n  \"a\": 1\n  \"b\": 2\n}", "line 4 is not JSON"),
+        (
+            "{\n  // mine\n  \"a\": 1\n  \"b\": 2\n}",
+            "line 4 is not JSON",
+        ),
         ("{'a': 1}", "line 1 is not JSON"),
         ("{} /* open", "line 1 is not JSON"),
         ("// nothing but a list\n[]", "it is not a JSON object"),
-        ("{\"mcpServers\": []} // no", "`mcpServers` in it is not an object"),
+        (
+            "{\"mcpServers\": []} // no",
+            "`mcpServers` in it is not an object",
+        ),
     ] {
         let edit = json_edit(old, &server_entry(&[]));
-        assert_eq!(edit, ClientConfigEdit::ManualEditNeeded(reason.to_owned()), "{old}");
+        assert_eq!(
+            edit,
+            ClientConfigEdit::ManualEditNeeded(reason.to_owned()),
+            "{old}"
+        );
     }
 }
 

@@ -205,7 +205,10 @@ fn a_broken_file_is_left_alone_and_the_block_is_shown() {
 #[test]
 fn a_file_with_comments_is_written_with_them() {
     let machine = TestMachine::new();
-    machine.write(CURSOR, "{\n  // mine\n  \"theme\": \"dark\", // at night\n}\n");
+    machine.write(
+        CURSOR,
+        "{\n  // mine\n  \"theme\": \"dark\", // at night\n}\n",
+    );
     let run = machine.run(&args("cursor"), "y\n");
     assert_eq!(run.outcome, SetupOutcome::Written);
     assert_snapshot!(machine.read(CURSOR), @"");

@@ -281,14 +281,18 @@ async fn a_file_with_comments_keeps_them() {
     let home = TestHome::new();
     write_settings(&home, "");
     let file = home.path("config/deliberate/servers.json");
-    let text = "{\n  // mine\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }, // first\n  },\n}\n";
+    let text =
+        "{\n  // mine\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }, // first\n  },\n}\n";
     write(&file, text);
     assert_eq!(names(&list_servers(&home).await), ["a"]);
     let output = home.run(&["servers", "add", "b", "--", "y"]).await;
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert_eq!(names(&list_servers(&home).await), ["a", "b"]);
     let both = std::fs::read_to_string(&file).unwrap();
-    assert!(both.contains("// mine") && both.contains("// first"), "{both}");
+    assert!(
+        both.contains("// mine") && both.contains("// first"),
+        "{both}"
+    );
     let output = home.run(&["servers", "remove", "b"]).await;
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);

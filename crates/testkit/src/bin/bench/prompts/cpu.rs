@@ -69,11 +69,8 @@ impl CpuCost {
 
 impl std::fmt::Display for CpuCost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (p50, p99) = (
-            DisplayTime(self.waits.median()),
-            DisplayTime(self.waits.p99()),
-        );
-        write!(f, "{}; {p50} / {p99}", DisplayTime(self.per_call()))
+        let waits = self.waits.percentiles(&[50, 99]);
+        write!(f, "{}; {waits}", DisplayTime(self.per_call()))
     }
 }
 

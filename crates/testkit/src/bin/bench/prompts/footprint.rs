@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     report::{BenchReport, ReportRow},
+    samples::display_mib,
     setup::BenchSetup,
 };
 
@@ -51,20 +52,16 @@ async fn memory(
     let end = server.resident_kib()?;
     report.add(ReportRow {
         label: format!("memory with {listed} prompts, after the list / after {calls} calls"),
-        baseline: format!("{} (none on disk)", mib(floor)),
-        server: format!("{} / {}", mib(start), mib(end)),
+        baseline: format!("{} (none on disk)", display_mib(floor)),
+        server: format!("{} / {}", display_mib(start), display_mib(end)),
         result: format!(
             "{}, {} of it the program's file",
-            mib(end),
-            mib(file_backed_kib(server)?)
+            display_mib(end),
+            display_mib(file_backed_kib(server)?)
         ),
         bar: Some(("< 40 MB".to_owned(), end < MAX_KIB)),
     });
     Ok(())
-}
-
-fn mib(kib: u64) -> String {
-    format!("{:.1} MB", kib as f64 / 1024.0)
 }
 
 /// Returns how much of a process's memory is file pages, nearly all of them the program itself.

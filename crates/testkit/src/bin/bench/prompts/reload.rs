@@ -56,12 +56,7 @@ pub(super) async fn measure(
         report.add(ReportRow {
             label: format!("{name} → visible, min / median / worst of {rounds}"),
             baseline: format!("{} (at rest)", DisplayTime(DEBOUNCE)),
-            server: format!(
-                "{} / {} / {}",
-                DisplayTime(times.min()),
-                DisplayTime(times.median()),
-                DisplayTime(times.max())
-            ),
+            server: times.percentiles(&[0, 50, 100]),
             result: format!("{} after the debounce", after(times.median())),
             bar: Some((
                 "< 100 ms after the debounce".to_owned(),
