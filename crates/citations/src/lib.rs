@@ -28,7 +28,7 @@ pub use read::{
     BibRecord, BibliographyFormat, MAX_INPUT_BYTES, ReadProblem, detect_format, read_any,
     read_bibtex, read_csl_json, read_ris,
 };
-pub use same_work::identifiers::{MergeKey, is_same_work, merge_key, merge_keys};
+pub use same_work::identifiers::{MergeKey, is_same_work, merge_keys};
 pub use text_normalization::fold_text;
 pub use write::{to_bibtex, to_csl_json, to_csv, to_endnote, to_ris};
 

@@ -41,9 +41,6 @@ pub trait Documents: Send + Sync {
         page: Pagination,
     ) -> StoreFuture<'a, Vec<String>>;
 
-    /// Counts a document's long texts.
-    fn count_document_parts<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, u64>;
-
     /// Lists the writes and deletions after the given one, in order.
     fn changed_documents<'a>(
         &'a self,

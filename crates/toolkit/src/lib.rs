@@ -48,10 +48,7 @@ pub use external_tools::{
 };
 pub use presentation::{CallPresenter, PresentedOutput, REPLIES_RECORDED, REPLY_RECORDED};
 pub use principal::{Principal, ToolScope, matches_pattern};
-pub use prompt_provider::{
-    PromptArgumentInfo, PromptContent, PromptInfo, PromptProvider, PromptRole, RenderedMessage,
-    RenderedPrompt,
-};
+pub use prompt_provider::{PromptArgumentInfo, PromptInfo, PromptProvider, RenderedPrompt};
 pub use registry::{CallLimits, Registry, RegistryDeps, ToolInfo};
 pub use resource_provider::{
     CompletionRequest, CompletionValues, ResourceBody, ResourceChange, ResourceContext,

@@ -3,7 +3,7 @@
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::{CompletionRequest, CompletionValues, ResourceContext, ResourceData, ToolError};
+use crate::{CompletionRequest, CompletionValues, ResourceContext, ToolError};
 
 /// A family of prompts. Names are unique among all families.
 pub trait PromptProvider: Send + Sync {
@@ -53,58 +53,21 @@ pub struct PromptArgumentInfo {
     pub required: bool,
 }
 
-/// A prompt rendered with its arguments.
+/// A prompt rendered with its arguments: one message from the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderedPrompt {
     /// What the prompt does.
     pub description: String,
-    /// The messages for the model, in order.
-    pub messages: Vec<RenderedMessage>,
-}
-
-/// A message of a rendered prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RenderedMessage {
-    /// The role that the message is from.
-    pub role: PromptRole,
-    /// The content of the message.
-    pub content: PromptContent,
-}
-
-/// The role of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PromptRole {
-    /// The user.
-    User,
-    /// The model.
-    Assistant,
-}
-
-/// The content of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PromptContent {
-    /// Text.
-    Text(String),
-    /// An image.
-    Image {
-        /// The bytes of the image.
-        bytes: Vec<u8>,
-        /// The media type of the image.
-        mime_type: String,
-    },
-    /// A resource.
-    Resource(ResourceData),
+    /// The text of the message.
+    pub text: String,
 }
 
 impl RenderedPrompt {
-    /// Creates a prompt of one text message from the user.
+    /// Creates a prompt.
     pub fn text(description: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             description: description.into(),
-            messages: vec![RenderedMessage {
-                role: PromptRole::User,
-                content: PromptContent::Text(text.into()),
-            }],
+            text: text.into(),
         }
     }
 }

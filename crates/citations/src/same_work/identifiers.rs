@@ -22,13 +22,8 @@ pub enum MergeKey {
 /// `Editorial`.
 const MIN_TITLE_WORDS: usize = 4;
 
-/// The best key of a record: its DOI, else its arXiv id, else its title and first author. Records
-/// with the same key are the same work.
-pub fn merge_key(article: &Article) -> Option<MergeKey> {
-    merge_keys(article).into_iter().next()
-}
-
-/// All keys of a record, the best first.
+/// All keys of a record, the best first: its DOI, its arXiv id, its title and first author. Records
+/// with the same best key are the same work.
 pub fn merge_keys(article: &Article) -> Vec<MergeKey> {
     let mut keys = Vec::new();
     keys.extend(publisher_doi(article).cloned().map(MergeKey::Doi));

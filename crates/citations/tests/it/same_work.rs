@@ -1,6 +1,6 @@
 //! Whether two records are the same work, and putting them together.
 
-use deliberate_citations::{MergeKey, is_same_work, merge, merge_all, merge_key, read_reference};
+use deliberate_citations::{MergeKey, is_same_work, merge, merge_all, merge_keys, read_reference};
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 
 use super::sample_articles;
@@ -139,8 +139,8 @@ fn a_preprint_and_its_paper_are_one_work() {
     };
     assert!(is_same_work(&arxiv, &sample_articles::preprint()));
     assert_eq!(
-        merge_key(&arxiv),
-        ArxivId::parse("1706.03762").map(MergeKey::Arxiv)
+        merge_keys(&arxiv).first(),
+        ArxivId::parse("1706.03762").map(MergeKey::Arxiv).as_ref()
     );
     let paper = Article {
         kind: WorkKind::ConferencePaper,

@@ -80,19 +80,6 @@ pub(super) fn gate_results(
         .collect()
 }
 
-/// Checks an answer against one gate, whose criteria are numbered from `first`.
-pub fn check_gate(
-    gate: &SelectedGate,
-    first: usize,
-    answer: &str,
-    with: &CheckContext<'_>,
-) -> GateResult {
-    let mut budget = CheckBudget::default();
-    gate_result(gate, first, &mut |criterion, key| {
-        check_criterion(criterion, answer, with, key, &mut budget)
-    })
-}
-
 fn gate_result(
     selected_gate: &SelectedGate,
     first: usize,

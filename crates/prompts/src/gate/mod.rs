@@ -14,7 +14,7 @@ mod result;
 mod selection;
 mod verdict;
 
-pub use check::{COMMANDS_NOT_ALLOWED, CheckContext, ExternalCheckResult, check_all, check_gate};
+pub use check::{COMMANDS_NOT_ALLOWED, CheckContext, ExternalCheckResult, check_all};
 pub use check_async::check_all_async;
 pub use decision::{FailedCriterion, GateDecision, GateReview, ReviewAttempts, decide_review};
 pub use guidance::{render_guidance, render_review};

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use deliberate_prompts::{
     gate::{
         COMMANDS_NOT_ALLOWED, CheckContext, CheckOutcome, CriterionResult, ExternalCheckResult,
-        GateSource, JudgedBy, SelectedGate, check_all, check_gate,
+        GateSource, JudgedBy, SelectedGate, check_all,
     },
     library::PromptLibrary,
     model::{Gate, Methodology},
@@ -27,7 +27,7 @@ fn gate_with(criteria: Value) -> SelectedGate {
 }
 
 fn check_criterion(criterion: Value, answer: &str, context: &CheckContext<'_>) -> CriterionResult {
-    let mut result = check_gate(&gate_with(json!([criterion])), 1, answer, context);
+    let mut result = check_all(&[gate_with(json!([criterion]))], answer, context).remove(0);
     assert_eq!(result.outcome, result.criteria[0].outcome);
     result.criteria.remove(0)
 }
@@ -306,7 +306,7 @@ fn the_worst_criterion_is_the_outcome_of_a_gate() {
         json!({ "type": "content_check", "min_length": 9 }),
         json!({ "type": "llm_self_check" }),
     );
-    let of = |criteria| check_gate(&gate_with(criteria), 1, "x", &CheckContext::default()).outcome;
+    let of = |criteria| check_all(&[gate_with(criteria)], "x", &CheckContext::default())[0].outcome;
     assert_eq!(of(json!([pass])), Pass);
     assert_eq!(of(json!([pass, open])), CannotTell);
     assert_eq!(of(json!([pass, open, fail])), Fail);

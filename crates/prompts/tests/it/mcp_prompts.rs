@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use deliberate_toolkit::{
-    CompletionRequest, CompletionValues, PromptContent, PromptInfo, PromptProvider, ToolError,
+    CompletionRequest, CompletionValues, PromptInfo, PromptProvider, ToolError,
 };
 use serde_json::{Map, Value, json};
 
@@ -22,10 +22,7 @@ async fn get_text(
     let served = prompt_provider(harness)
         .get(name, &arguments, harness.resource_context())
         .await?;
-    Some(served.map(|served| match &served.messages[0].content {
-        PromptContent::Text(text) => text.clone(),
-        other => panic!("{other:?}"),
-    }))
+    Some(served.map(|served| served.text))
 }
 
 async fn complete(

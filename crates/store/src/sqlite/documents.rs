@@ -236,15 +236,6 @@ impl Documents for SqliteStore {
         })
     }
 
-    fn count_document_parts<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, u64> {
-        Box::pin(async move {
-            let mut sql = QueryBuilder::new("SELECT count(*) FROM item_parts WHERE kind = ");
-            sql.push_bind(kind);
-            sql.push(" AND item_id = ").push_bind(id);
-            self.count_query(sql).await
-        })
-    }
-
     fn changed_documents<'a>(
         &'a self,
         kind: &'a str,

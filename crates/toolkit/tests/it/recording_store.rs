@@ -93,10 +93,6 @@ impl Documents for RecordingStore {
         empty()
     }
 
-    fn count_document_parts<'a>(&'a self, _: &'a str, _: &'a str) -> StoreFuture<'a, u64> {
-        empty()
-    }
-
     fn changed_documents<'a>(
         &'a self,
         _: &'a str,

@@ -1,10 +1,8 @@
 //! `prompts/list` and `prompts/get`.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use deliberate_core::{did_you_mean, truncate_chars};
 use deliberate_toolkit::{
-    Principal, PromptContent, PromptInfo, PromptRole, Registry, RenderedMessage, RenderedPrompt,
-    ResourceContext, ToolScope,
+    Principal, PromptInfo, Registry, RenderedPrompt, ResourceContext, ToolScope,
 };
 use rmcp::{
     ErrorData, RoleServer,
@@ -18,7 +16,7 @@ use rmcp::{
 
 use super::{
     LIST_TTL_MS, cache_scope, caller_context, capabilities::has_prompts, error::to_rpc_error,
-    pagination::ListKind, resources::to_mcp_contents, run_guarded,
+    pagination::ListKind, run_guarded,
 };
 use crate::principal::principal;
 
@@ -122,21 +120,6 @@ fn to_mcp_prompt(dish: PromptInfo) -> Prompt {
 }
 
 fn to_prompt_result(prompt: RenderedPrompt) -> GetPromptResult {
-    let messages = prompt.messages.into_iter().map(to_prompt_message).collect();
-    GetPromptResult::new(messages).with_description(prompt.description)
-}
-
-fn to_prompt_message(message: RenderedMessage) -> PromptMessage {
-    let role = match message.role {
-        PromptRole::User => Role::User,
-        PromptRole::Assistant => Role::Assistant,
-    };
-    let content = match message.content {
-        PromptContent::Text(text) => ContentBlock::text(text),
-        PromptContent::Image { bytes, mime_type } => {
-            ContentBlock::image(STANDARD.encode(bytes), mime_type)
-        }
-        PromptContent::Resource(resource) => ContentBlock::resource(to_mcp_contents(resource)),
-    };
-    PromptMessage::new(role, content)
+    let message = PromptMessage::new(Role::User, ContentBlock::text(prompt.text));
+    GetPromptResult::new(vec![message]).with_description(prompt.description)
 }

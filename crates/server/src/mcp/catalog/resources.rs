@@ -193,7 +193,7 @@ fn to_mcp_template(found: UriTemplate) -> ResourceTemplate {
 }
 
 /// Converts the contents of a resource to the protocol's types, with bytes as base64.
-pub(super) fn to_mcp_contents(found: ResourceData) -> ResourceContents {
+fn to_mcp_contents(found: ResourceData) -> ResourceContents {
     let (uri, mime_type, meta) = (found.uri, found.mime_type, found.meta.map(MetaObject));
     match found.body {
         ResourceBody::Text(text) => ResourceContents::TextResourceContents {
