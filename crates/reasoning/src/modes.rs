@@ -59,7 +59,6 @@ impl ModeRouting {
         examples: &[],
         requires_checkpoint: false,
         complexity: 0.5,
-        requests: &[],
         run: ModeRunner::Skip("Nothing was run."),
     };
 }

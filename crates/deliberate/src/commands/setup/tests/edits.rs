@@ -23,13 +23,13 @@ fn json_keeps_order_numbers_escapes_and_spacing() {
     →"z": 1.10, "big": 123456789012345678901234567890,
 
     →"name": "caf\u00e9",
-    →"mcpServers": { "a": {},
+    →"mcpServers": {
+    →→"a": {},
     →→"deliberate": {
     →→→"command": "/opt/bin/deliberate",
-    →→→"args": [
-    →→→→"serve"
-    →→→]
-    →→} },
+    →→→"args": ["serve"]
+    →→}
+    →},
     →"b": [1,2]
     }
     "#);
@@ -102,9 +102,7 @@ fn json_keeps_what_was_added_to_our_entry_by_hand() {
             "LANGBASE_API_KEY": "sk-1",
             "LOG_LEVEL": "debug"
           },
-          "args": [
-            "serve"
-          ]
+          "args": ["serve"]
         },
         "z": {}
       }
@@ -132,7 +130,28 @@ fn json_keeps_comments_trailing_commas_and_a_byte_order_mark() {
 }
 "#;
     let new = changed_text(json_edit(old, &server_entry(&[("C", "3")])));
-    assert_snapshot!(new, @"");
+    assert_snapshot!(new, @r#"
+    // Settings of the editor.
+    {
+      /* first */ "theme": "dark", // better at night
+      "mcpServers": {
+        // for the project
+        "files": { "command": "npx", "args": ["-y", "files"], }, // keep
+        "deliberate": {
+          // moved once
+          "command": "/opt/bin/deliberate", // where it was
+          "args": [
+            "serve", // over stdio
+          ],
+          "env": {
+            "A": "1",
+            /* mine */ "B": "2",
+            "C": "3"
+          },
+        },
+      },
+    }
+    "#);
     assert_eq!(
         json_edit(&new, &server_entry(&[("C", "3")])),
         ClientConfigEdit::Unchanged
@@ -140,7 +159,18 @@ fn json_keeps_comments_trailing_commas_and_a_byte_order_mark() {
 
     let old = "\u{feff}{\n  // mine\n  \"a\": 1,\n}\n";
     let new = changed_text(json_edit(old, &server_entry(&[])));
-    assert_snapshot!(new.replace('\u{feff}', "BOM"), @"");
+    assert_snapshot!(new.replace('\u{feff}', "BOM"), @r#"
+    BOM{
+      // mine
+      "a": 1,
+      "mcpServers": {
+        "deliberate": {
+          "command": "/opt/bin/deliberate",
+          "args": ["serve"]
+        }
+      },
+    }
+    "#);
     assert_eq!(
         json_edit(&new, &server_entry(&[])),
         ClientConfigEdit::Unchanged
@@ -153,7 +183,7 @@ fn json_that_is_not_understood_is_left_alone() {
         ("{\n  \"mcpServers\": ", "line 2 is not JSON"),
         (
             "{\n  // mine\n  \"a\": 1\n  \"b\": 2\n}",
-            "line 4 is not JSON",
+            "line 3 is not JSON",
         ),
         ("{'a': 1}", "line 1 is not JSON"),
         ("{} /* open", "line 1 is not JSON"),

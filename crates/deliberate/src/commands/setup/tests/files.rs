@@ -25,14 +25,12 @@ fn a_new_file_is_made() {
     assert_snapshot!(run.output, @r#"
     --- HOME/.cursor/mcp.json
     +++ HOME/.cursor/mcp.json
-    @@ -0,0 +1,10 @@
+    @@ -0,0 +1,8 @@
     +{
     +  "mcpServers": {
     +    "deliberate": {
     +      "command": "/opt/bin/deliberate",
-    +      "args": [
-    +        "serve"
-    +      ]
+    +      "args": ["serve"]
     +    }
     +  }
     +}
@@ -44,9 +42,7 @@ fn a_new_file_is_made() {
       "mcpServers": {
         "deliberate": {
           "command": "/opt/bin/deliberate",
-          "args": [
-            "serve"
-          ]
+          "args": ["serve"]
         }
       }
     }
@@ -64,16 +60,14 @@ fn other_servers_are_kept_and_the_old_file_backed_up() {
     assert_snapshot!(text, @r#"
     --- HOME/.cursor/mcp.json
     +++ HOME/.cursor/mcp.json
-    @@ -6,6 +6,12 @@
+    @@ -6,6 +6,10 @@
            "env": {
              "FILES_TOKEN": "(hidden)"
            }
     +    },
     +    "deliberate": {
     +      "command": "/opt/bin/deliberate",
-    +      "args": [
-    +        "serve"
-    +      ]
+    +      "args": ["serve"]
          }
        }
      }
@@ -91,9 +85,7 @@ fn other_servers_are_kept_and_the_old_file_backed_up() {
         },
         "deliberate": {
           "command": "/opt/bin/deliberate",
-          "args": [
-            "serve"
-          ]
+          "args": ["serve"]
         }
       }
     }
@@ -188,9 +180,7 @@ fn a_broken_file_is_left_alone_and_the_block_is_shown() {
       "mcpServers": {
         "deliberate": {
           "command": "/opt/bin/deliberate",
-          "args": [
-            "serve"
-          ]
+          "args": ["serve"]
         }
       }
     }
@@ -211,7 +201,18 @@ fn a_file_with_comments_is_written_with_them() {
     );
     let run = machine.run(&args("cursor"), "y\n");
     assert_eq!(run.outcome, SetupOutcome::Written);
-    assert_snapshot!(machine.read(CURSOR), @"");
+    assert_snapshot!(machine.read(CURSOR), @r#"
+    {
+      // mine
+      "theme": "dark", // at night
+      "mcpServers": {
+        "deliberate": {
+          "command": "/opt/bin/deliberate",
+          "args": ["serve"]
+        }
+      },
+    }
+    "#);
     assert_eq!(machine.list_siblings(CURSOR).len(), 2);
 }
 
@@ -229,9 +230,7 @@ fn print_only_prints() {
         "deliberate": {
           "type": "stdio",
           "command": "/opt/bin/deliberate",
-          "args": [
-            "serve"
-          ],
+          "args": ["serve"],
           "env": {
             "LOG_LEVEL": "debug"
           }
