@@ -137,7 +137,7 @@ pub(crate) struct PapersCallArgs {
 
 /// Returns the files and folders that are named. A symbolic link stands for its target.
 pub(super) fn named_paths(command: &PapersCommand) -> Vec<PathBuf> {
-    let named = match command {
+    let named: &[String] = match command {
         PapersCommand::Add(args) => args.what.as_slice(),
         PapersCommand::Cite(args) => args
             .style_file()
