@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     DefinitionSource, ServerDefinition, client_configs, convert_fields, definition,
-    describe_endpoint, to_json,
+    describe_endpoint,
 };
 use crate::config::{Environment, servers::self_reference};
 
