@@ -2,9 +2,11 @@
 
 use std::sync::LazyLock;
 
+use deliberate_core::fold_letters;
+
 use super::{
     languages::LANGUAGES,
-    text::{PAUSE_TOKEN, Phrase, fold, split_words, strip_longest},
+    text::{PAUSE_TOKEN, Phrase, split_words, strip_longest},
 };
 
 /// A longer content is never trivial.
@@ -26,7 +28,7 @@ pub(super) fn trivial_reason(content: &str) -> Option<&'static str> {
     if content.chars().count() > MAX_CHARS || content.contains('\n') {
         return None;
     }
-    let content = fold(content);
+    let content: String = fold_letters(content).collect();
     let words = split_words(&content);
     if !content.contains('?') && !words.is_empty() && consists_of(&words, &GREETINGS) {
         Some("A greeting")
