@@ -1,6 +1,6 @@
 //! Normalizes text for output and for comparison. Knows no formats.
 
-use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
+use deliberate_core::fold_letters;
 
 /// One line without control characters: runs of white space become one space.
 ///
@@ -40,7 +40,7 @@ fn is_control(it: char) -> bool {
 pub fn fold_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut space = false;
-    for it in text.nfkd().filter(|it| !is_combining_mark(*it)) {
+    for it in fold_letters(text) {
         // An apostrophe joins its word: `don't`, `O'Neill`.
         if matches!(it, '\'' | '’' | 'ʼ') {
             continue;
@@ -53,10 +53,7 @@ pub fn fold_text(text: &str) -> String {
             out.push(' ');
         }
         space = false;
-        match transliterate(it) {
-            Some(letters) => out.push_str(letters),
-            None => out.extend(it.to_lowercase()),
-        }
+        out.push(it);
     }
     out
 }
@@ -68,22 +65,6 @@ pub(crate) fn folded_words(text: &str) -> Vec<String> {
         .filter(|it| !it.is_empty())
         .map(str::to_owned)
         .collect()
-}
-
-/// The ASCII spelling of letters that do not decompose into a letter and an accent.
-fn transliterate(it: char) -> Option<&'static str> {
-    Some(match it {
-        'ß' | 'ẞ' => "ss",
-        'æ' | 'Æ' => "ae",
-        'œ' | 'Œ' => "oe",
-        'ø' | 'Ø' => "o",
-        'ł' | 'Ł' => "l",
-        'đ' | 'Đ' | 'ð' | 'Ð' => "d",
-        'þ' | 'Þ' => "th",
-        'ı' => "i",
-        'ħ' | 'Ħ' => "h",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

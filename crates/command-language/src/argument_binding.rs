@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 
+use deliberate_core::did_you_mean;
 use serde_json::Value;
 
 use super::{
     argument_items,
     ast::{ArgumentItem, StepArgs},
-    suggest::did_you_mean,
 };
 use crate::{
     diagnostic::{Diagnostic, DiagnosticCode},

@@ -3,10 +3,10 @@
 //! This module only produces text; the caller decides where it is displayed.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet, renderer::DecorStyle};
+use deliberate_core::did_you_mean;
 use serde::Serialize;
 use strum::IntoStaticStr;
 
-use super::suggest::did_you_mean;
 use crate::span::Span;
 
 /// The maximum number of source characters rendered on each side of the location.
@@ -247,7 +247,7 @@ pub fn unknown_name<'a>(
     let known: Vec<&str> = candidates.into_iter().collect();
     let near = did_you_mean(name, known.iter().copied());
     let shown: String = name.chars().take(WINDOW_CHARS).collect();
-    let label = near.map_or_else(
+    let label = near.as_ref().map_or_else(
         || format!("unknown {kind}"),
         |near| format!("did you mean `{near}`?"),
     );

@@ -12,7 +12,6 @@ mod print;
 mod quote;
 mod repeat_expansion;
 mod span;
-mod suggest;
 
 pub use argument_binding::{BoundArguments, DeclaredArgument, GivenArgument, bind};
 pub use ast::{

@@ -42,12 +42,16 @@ pub use session::{
 };
 pub use suspended_call::SuspendedCall;
 pub use text::{
+    letter_folding::fold_letters,
     person_names::split_person_names,
     shorten::shorten_tokens,
     stop_words::is_stop_word,
     suggest::did_you_mean,
     token_budget::{equal_shares, fit_items},
-    truncate::{approximate_tokens, truncate_chars},
+    truncate::{
+        approximate_tokens, ellipsize, ellipsize_start, first_chars, truncate_chars,
+        truncate_with_mark,
+    },
     truncate_json::truncate_json,
 };
 pub use time::Timestamp;

@@ -40,4 +40,5 @@ pub use extract::extract;
 pub use extractor_pool::ExtractorPool;
 pub use format::DocumentFormat;
 pub use limits::ExtractLimits;
+pub use markup::{decode_entities, decode_entity};
 pub use structure::{parse_reference, split_references};

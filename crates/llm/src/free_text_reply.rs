@@ -1,5 +1,6 @@
 //! Reads a reply that begins with free text: the text, the fields after it, and what is wrong with it.
 
+use deliberate_core::ellipsize_start;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -7,7 +8,6 @@ use super::{
     fields_block::split_fields,
     json_repair,
     structured_output::{deserialize_checked, looks_like_json},
-    truncate::truncate_start,
 };
 use crate::{ModelRequest, coerce};
 
@@ -166,7 +166,8 @@ fn read_answer<T: DeserializeOwned>(
         return bare;
     }
     let own = text_under_another_name(&fields, &ask.schema);
-    let thought = || (!is_blank(reasoning)).then(|| truncate_start(reasoning, MAX_REASONING_CHARS));
+    let thought =
+        || (!is_blank(reasoning)).then(|| ellipsize_start(reasoning, MAX_REASONING_CHARS));
     if let Some(own) = own.or_else(thought) {
         fields.insert(field.to_owned(), own.into());
         // The answer may know the text by that other name, and then has it twice.

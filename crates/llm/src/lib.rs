@@ -13,7 +13,6 @@ mod retry_request;
 mod structured_output;
 mod tool_call;
 mod tool_use;
-mod truncate;
 
 #[cfg(feature = "http")]
 mod http;

@@ -1,8 +1,9 @@
 //! The second request for an answer, after a reply that cannot be used.
 
+use deliberate_core::ellipsize;
 use serde_json::Value;
 
-use super::{fields_block::fields_instruction, truncate::truncate};
+use super::fields_block::fields_instruction;
 use crate::{ChatMessage, ChatModel, ModelRequest};
 
 /// How much of an unusable answer is quoted to the model and stored in the invocation log.
@@ -42,7 +43,7 @@ pub(crate) fn retry_request(
     } else {
         MAX_QUOTED_CHARS
     };
-    let quoted = truncate(fault.text.trim(), most);
+    let quoted = ellipsize(fault.text.trim(), most);
     if !quoted.is_empty() {
         again.messages.push(ChatMessage::assistant(quoted));
     }

@@ -1,7 +1,7 @@
 //! Typed answers from a [`ChatModel`]: asks, parses, coerces, validates, and asks once more if
 //! needed.
 
-use deliberate_core::has_more_values;
+use deliberate_core::{ellipsize, has_more_values};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -10,7 +10,6 @@ use super::{
     free_text::ask_free_text,
     json_repair::{self, Termination},
     retry_request::{AnswerForm, MAX_QUOTED_CHARS, UnusableReply, retry_request},
-    truncate::truncate,
 };
 use crate::{ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, PlainText, coerce};
 
@@ -108,9 +107,9 @@ pub(crate) fn unusable_reply(provider: &str, reason: String, replies: &[ModelRep
     ModelError::InvalidResponse {
         provider: provider.to_owned(),
         reason,
-        answer: replies
-            .last()
-            .map_or_else(String::new, |reply| truncate(&reply.text, MAX_QUOTED_CHARS)),
+        answer: replies.last().map_or_else(String::new, |reply| {
+            ellipsize(&reply.text, MAX_QUOTED_CHARS)
+        }),
     }
 }
 
@@ -214,7 +213,7 @@ pub(crate) fn deserialize_checked<T: DeserializeOwned>(
         Err(error) => {
             let mut reasons = schema_faults(value, schema);
             // The text quotes the value that is wrong.
-            let error = truncate(&error.to_string(), MAX_FAULT_CHARS);
+            let error = ellipsize(&error.to_string(), MAX_FAULT_CHARS);
             // The schema describes missing fields and wrong types better; only serde knows the
             // rules that the type has beyond its schema.
             let known = ["missing field", "invalid type"];
@@ -267,7 +266,7 @@ fn schema_faults(value: &Value, schema: &Value) -> Vec<String> {
             } else {
                 format!("field `{}`", path.trim_start_matches('/').replace('/', "."))
             };
-            truncate(&format!("{place}: {error}"), MAX_FAULT_CHARS)
+            ellipsize(&format!("{place}: {error}"), MAX_FAULT_CHARS)
         })
         .collect()
 }

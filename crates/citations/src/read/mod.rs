@@ -149,11 +149,8 @@ fn limit_input<'a>(text: &'a str, collector: &mut RecordCollector) -> &'a str {
 
 /// Truncates a text to `bytes` at a character boundary.
 fn truncate_bytes(text: &str, bytes: usize) -> &str {
-    let mut end = bytes.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
+    text.get(..text.floor_char_boundary(bytes))
+        .unwrap_or_default()
 }
 
 /// Normalizes the dash of a page range to one hyphen.

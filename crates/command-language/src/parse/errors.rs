@@ -1,21 +1,18 @@
 //! The texts of the syntax errors.
 
+use deliberate_core::{did_you_mean, ellipsize};
+
 use crate::{
     ast::{CommandModifier, ShellVerifyPreset},
     diagnostic::{Diagnostic, DiagnosticCode},
     lexer::bad_id_offset,
     limits::CommandLimits,
     span::Span,
-    suggest::did_you_mean,
 };
 
 /// Truncates a word from the input to the length that a message repeats.
 fn shorten_word(word: &str) -> String {
-    let mut shown: String = word.chars().take(40).collect();
-    if shown.len() < word.len() {
-        shown.push('…');
-    }
-    shown
+    ellipsize(word, 40)
 }
 
 pub(super) fn empty_command(span: Span) -> Diagnostic {

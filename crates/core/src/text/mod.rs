@@ -1,5 +1,7 @@
-//! Text utilities: truncation, token budgets, stop words and suggestions for misspelled names.
+//! Text utilities: truncation, letter folding, token budgets, stop words and suggestions for
+//! misspelled names.
 
+pub(crate) mod letter_folding;
 pub(crate) mod person_names;
 pub(crate) mod shorten;
 pub(crate) mod stop_words;

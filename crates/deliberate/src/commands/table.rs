@@ -1,6 +1,7 @@
 //! Tables for terminals.
 
 use comfy_table::{ContentArrangement, Table, presets::NOTHING};
+use console::Term;
 
 /// Creates a table with these headings, as wide as the terminal, or without line breaks if there is
 /// none.
@@ -8,10 +9,14 @@ pub(super) fn table(headings: &[&str]) -> Table {
     let mut table = Table::new();
     table
         .load_style(NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(headings.iter().map(|heading| heading.to_uppercase()));
-    if !table.is_tty() {
-        table.set_content_arrangement(ContentArrangement::Disabled);
+    let terminal = Term::stdout();
+    if terminal.is_term()
+        && let Some((_, columns)) = terminal.size_checked()
+    {
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(columns);
     }
     table
 }

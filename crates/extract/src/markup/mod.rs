@@ -3,13 +3,14 @@
 
 mod charset;
 mod document_builder;
+mod entities;
 mod front_matter;
 mod html;
 mod markdown;
 pub(crate) mod office;
 mod plain_text;
 
-pub(crate) use html::entities::unescape;
+pub use entities::{decode_entities, decode_entity};
 pub(crate) use html::read_html;
 pub(crate) use markdown::read_markdown;
 pub(crate) use office::{docx::read_docx, epub::read_epub};

@@ -1,7 +1,7 @@
 //! Assembles a document from the lines of its pages: removes running headers, classifies headings and
 //! captions, builds paragraphs, splits the bibliography, and warns of pages without text.
 
-use pdf_extract::Document as File;
+use lopdf::Document as File;
 
 use super::{InterpretedPage, count_text_letters, metadata};
 use crate::layout::{

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use pdf_extract::{Dictionary, Document, Object, ObjectId};
+use lopdf::{Dictionary, Document, Object, ObjectId};
 
 use super::{
     object_access::{dict_at, get, list_at, name_at, numbers_at, resolve},
@@ -61,7 +61,7 @@ pub(super) fn load(bytes: &[u8]) -> Result<Document, ExtractError> {
         .ok_or_else(|| ExtractError::broken("its cross-reference table is invalid"))?;
     let mut file = match loaded {
         Ok(file) => file,
-        Err(pdf_extract::Error::Decryption(_) | pdf_extract::Error::InvalidPassword) => {
+        Err(lopdf::Error::Decryption(_) | lopdf::Error::InvalidPassword) => {
             return Err(ExtractError::Encrypted);
         }
         Err(error) => return Err(ExtractError::broken(shorten_message(&error.to_string()))),

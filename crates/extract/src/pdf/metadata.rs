@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
-use pdf_extract::{Dictionary, Document, Object, ObjectId};
+use lopdf::{Dictionary, Document, Object, ObjectId};
 use regex::Regex;
 
 use super::{
@@ -120,7 +120,7 @@ fn xmp_element_text(packet: &str, element: &str) -> Option<String> {
     let (inside, _) = rest.split_once(&format!("</{element}>"))?;
     let (_, inside) = inside.split_once('>')?;
     let plain = TAG_PATTERN.as_ref()?.replace_all(inside, " ");
-    let words = crate::markup::unescape(&plain);
+    let words = crate::markup::decode_entities(&plain);
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     (!words.is_empty()).then(|| truncate_value(words))
 }

@@ -11,7 +11,7 @@ mod pdftotext;
 mod stream_decoder;
 mod xref_repair;
 
-use pdf_extract::{Dictionary, Document as File};
+use lopdf::{Dictionary, Document as File};
 
 use crate::extract::catch_panic;
 use crate::layout::{LayoutLine, build_lines};

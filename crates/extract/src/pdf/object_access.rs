@@ -1,6 +1,6 @@
 //! Access to PDF objects without trusting any of them.
 
-use pdf_extract::{Dictionary, Document, Object, Stream};
+use lopdf::{Dictionary, Document, Object, Stream};
 
 /// Resolves an object, following a few references at most.
 pub(super) fn resolve<'a>(file: &'a Document, object: &'a Object) -> &'a Object {

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use flate2::read::{DeflateDecoder, ZlibDecoder};
-use pdf_extract::{Dictionary, Document, Object, Stream};
+use lopdf::{Dictionary, Document, Object, Stream};
 
 use super::object_access::{integer, resolve};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use pdf_extract::{Document, Object, ObjectId, ObjectStream};
+use lopdf::{Document, Object, ObjectId, ObjectStream};
 use regex::bytes::Regex;
 
 use super::{load::load, object_access::name_at};

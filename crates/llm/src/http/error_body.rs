@@ -1,8 +1,7 @@
 //! Extracts one short line from an error body.
 
+use deliberate_core::ellipsize;
 use serde_json::Value;
-
-use crate::truncate::truncate;
 
 /// Longest excerpt of a response body.
 const MAX_CHARS: usize = 300;
@@ -28,9 +27,9 @@ pub(super) fn error_message(body: &str) -> String {
 /// Returns a short excerpt on one line.
 pub(super) fn excerpt(text: &str) -> String {
     // Truncated before it is joined: a body may have megabytes.
-    let head = truncate(text, 4 * MAX_CHARS);
+    let head = ellipsize(text, 4 * MAX_CHARS);
     let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
-    truncate(&line, MAX_CHARS)
+    ellipsize(&line, MAX_CHARS)
 }
 
 pub(super) fn is_html(text: &str) -> bool {

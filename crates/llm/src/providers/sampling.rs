@@ -4,13 +4,12 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use deliberate_core::ellipsize;
 use futures::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 
 use super::{system_with_schema, without_native_tools};
-use crate::{
-    ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, truncate::truncate,
-};
+use crate::{ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest};
 
 /// Longest reason of a client for an error.
 const MAX_REASON_CHARS: usize = 500;
@@ -102,11 +101,11 @@ impl ChatModel for Sampling {
                 })?
                 .map_err(|error| match error {
                     SamplingError::Declined(reason) => ModelError::Declined {
-                        reason: truncate(&reason, MAX_REASON_CHARS),
+                        reason: ellipsize(&reason, MAX_REASON_CHARS),
                     },
                     SamplingError::Failed(reason) => ModelError::Unavailable {
                         provider: self.name().to_owned(),
-                        reason: truncate(&reason, MAX_REASON_CHARS),
+                        reason: ellipsize(&reason, MAX_REASON_CHARS),
                         attempts: 1,
                     },
                 })?;

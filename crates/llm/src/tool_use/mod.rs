@@ -10,9 +10,10 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
+use deliberate_core::ellipsize;
 use tokio::time::Instant;
 
-use super::{structured_output::unusable_reply, truncate::truncate};
+use super::structured_output::unusable_reply;
 use crate::{
     ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, OnStreamEvent,
     StreamEvent, StructuredError, StructuredOutput, ToolCall,
@@ -171,7 +172,7 @@ fn retry_request(mut ask: ModelRequest, reply: &ModelReply, reason: &str) -> Mod
     if shown.is_empty() && !reply.calls.is_empty() {
         shown = prompted::render_calls(&reply.calls);
     }
-    let shown = truncate(&shown, MAX_QUOTED_CHARS);
+    let shown = ellipsize(&shown, MAX_QUOTED_CHARS);
     if !shown.is_empty() {
         ask.messages.push(ChatMessage::assistant(shown));
     }

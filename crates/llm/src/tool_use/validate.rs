@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use deliberate_core::ellipsize;
 use serde_json::{Map, Value};
 
 use super::MAX_TOOL_CALLS;
 use crate::{
     ModelRequest, ToolCall, ToolDefinition,
     json_repair::{self, Termination},
-    truncate::truncate,
 };
 
 /// Longest id that is accepted unchanged.
@@ -55,7 +55,7 @@ fn repair_call(call: ToolCall, functions: &[ToolDefinition]) -> Result<ToolCall,
             .collect();
         return Err(format!(
             "there is no function {:?}; there are {}",
-            truncate(&call.name, MAX_NAME_CHARS),
+            ellipsize(&call.name, MAX_NAME_CHARS),
             known.join(", ")
         ));
     };

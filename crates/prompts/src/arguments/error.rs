@@ -1,7 +1,7 @@
 //! Argument errors: one sentence with the argument, the rule, the value and the next step, and an
 //! example of a correct call. Knows nothing of how an error is detected.
 
-use deliberate_core::did_you_mean;
+use deliberate_core::{did_you_mean, ellipsize};
 use serde_json::Value;
 
 use crate::model::{ArgumentDefinition, ArgumentType};
@@ -63,7 +63,7 @@ impl ArgumentError {
             "blank"
         };
         let what = match argument.description.as_deref().map(str::trim) {
-            Some(text) if !text.is_empty() => format!(" ({})", truncate(text)),
+            Some(text) if !text.is_empty() => format!(" ({})", ellipsize(text, MAX_VALUE_CHARS)),
             _ => String::new(),
         };
         let name = &argument.name;
@@ -107,7 +107,7 @@ impl ArgumentError {
         next: &str,
     ) -> Self {
         let name = &argument.name;
-        let text = truncate(&given.to_string());
+        let text = ellipsize(&given.to_string(), MAX_VALUE_CHARS);
         Self::new(name, format!("`{name}` {rule}, but is {text}; {next}"))
     }
 }
@@ -156,12 +156,5 @@ fn display_value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
-    }
-}
-
-fn truncate(text: &str) -> String {
-    match text.char_indices().nth(MAX_VALUE_CHARS) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or(text)),
-        None => text.to_owned(),
     }
 }

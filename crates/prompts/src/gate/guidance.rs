@@ -1,6 +1,8 @@
 //! Renders gates as text: the guidance before an answer and the review after it. Each text fits
 //! into a character budget.
 
+use deliberate_core::truncate_with_mark;
+
 use super::{
     CheckOutcome, CriterionResult, GateDecision, GateResult, GateReview, GateSource, SelectedGate,
     criteria::description::describe_criterion,
@@ -158,15 +160,5 @@ fn render_next_action(results: &[GateResult], review: &GateReview, run: &str, st
 
 /// Truncates a text to the budget and marks that it was shortened.
 fn truncate(text: &str, budget: usize) -> String {
-    if text.chars().count() <= budget {
-        return text.to_owned();
-    }
-    let room = budget.saturating_sub(TRUNCATION_MARKER.chars().count());
-    if room == 0 {
-        return text.chars().take(budget).collect();
-    }
-    text.chars()
-        .take(room)
-        .chain(TRUNCATION_MARKER.chars())
-        .collect()
+    truncate_with_mark(text, budget, TRUNCATION_MARKER)
 }

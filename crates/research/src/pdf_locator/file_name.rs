@@ -1,9 +1,7 @@
 //! File names for papers: generates one from the metadata, and checks one from a caller. Neither
 //! can lead to another folder.
 
-use deliberate_core::{Article, ArxivId, Doi};
-
-use super::ascii_fold::fold_to_ascii;
+use deliberate_core::{Article, ArxivId, Doi, fold_letters};
 
 /// The longest name in characters.
 const MAX_NAME_CHARS: usize = 120;
@@ -99,16 +97,31 @@ fn slugify(text: &str) -> String {
             out.push(letter);
         } else if matches!(letter, '\'' | '’' | '\u{0300}'..='\u{036f}') {
             // No dash: `o'neil` is one word, and so is a letter with a combining mark.
-        } else if !fold_to_ascii(letter).is_empty() {
-            out.push_str(fold_to_ascii(letter));
-        } else if !out.ends_with('-') && !out.is_empty() {
-            out.push('-');
+        } else {
+            let ascii = fold_to_ascii(letter);
+            if ascii.is_empty() && !out.ends_with('-') && !out.is_empty() {
+                out.push('-');
+            }
+            out.push_str(&ascii);
         }
         if out.len() > 2 * MAX_NAME_CHARS {
             break;
         }
     }
     out.trim_end_matches('-').to_owned()
+}
+
+/// The ASCII letters of a letter in lower case; empty if it has none. German umlauts are written out.
+fn fold_to_ascii(letter: char) -> String {
+    match letter {
+        'ä' => "ae".to_owned(),
+        'ö' => "oe".to_owned(),
+        'ü' => "ue".to_owned(),
+        _ if letter.is_alphabetic() => fold_letters(letter.encode_utf8(&mut [0; 4]))
+            .filter(char::is_ascii_alphanumeric)
+            .collect(),
+        _ => String::new(),
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //!
 //! It must not circumvent paywalls: locations that no source calls open are listed separately.
 
-mod ascii_fold;
 mod derived_urls;
 mod fetch;
 mod file_name;

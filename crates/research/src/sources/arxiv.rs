@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind};
+use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind, first_chars};
 
 use super::{
     PaperId, PaperQuery, PaperSource, PdfLocation, SourceDefinition, SourceFuture, SourceInfo,
@@ -106,7 +106,7 @@ impl Arxiv {
         });
         if let Some(entry) = failed {
             let said = entry.line_at(&["summary"]).unwrap_or_default();
-            let said = strip_markup_chars(text_cleanup::truncate(&said, 200));
+            let said = strip_markup_chars(first_chars(&said, 200));
             return Err(self
                 .response_error(&got, &format!("its message: {said}"))
                 .await);

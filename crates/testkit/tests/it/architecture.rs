@@ -12,7 +12,7 @@ use serde_json::Value;
 /// decision that is made here.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &[]),
-    ("deliberate-command-language", &[]),
+    ("deliberate-command-language", &["deliberate-core"]),
     ("deliberate-llm", &["deliberate-core"]),
     ("deliberate-store", &["deliberate-core"]),
     (

@@ -47,7 +47,7 @@ const IDS: [&str; 4] = [
 pub(crate) struct HtmlMetadata(Vec<(String, String)>);
 
 impl HtmlMetadata {
-    pub(crate) fn add_tag(&mut self, tag: &HtmlTag<'_>) {
+    pub(crate) fn add_tag(&mut self, tag: &HtmlTag) {
         if self.0.len() >= MAX_ELEMENTS {
             return;
         }

@@ -1,8 +1,7 @@
 //! Converts web pages to text: headings, paragraphs, lists, tables row by row. Scripts, styles and
-//! hidden elements are skipped. It is a tokenizer, not a browser: it follows no links and runs
+//! hidden elements are skipped. It reads tokens and is no browser: it follows no links and runs
 //! nothing.
 
-pub(crate) mod entities;
 pub(crate) mod meta;
 pub(crate) mod tokenizer;
 
@@ -11,9 +10,8 @@ use super::{
     document_builder::{DocumentBuilder, complete_document},
 };
 use crate::{DocumentMetadata, ExtractError, ExtractLimits, ExtractedDocument};
-use entities::unescape;
 use meta::HtmlMetadata;
-use tokenizer::{HtmlTag, HtmlTokenizer};
+use tokenizer::{HtmlTag, HtmlToken, HtmlTokenizer};
 
 pub(crate) fn read_html(
     bytes: &[u8],
@@ -33,7 +31,7 @@ pub(crate) fn read_html(
     Ok(document)
 }
 
-/// Elements whose content is not markup.
+/// Elements whose content is no text, even if they are never closed.
 const RAW_ELEMENTS: [&str; 3] = ["script", "style", "iframe"];
 /// Elements whose content is not shown. One that is never closed is read all the same, because
 /// otherwise the rest of the page would be lost.
@@ -85,37 +83,92 @@ pub(super) fn write_blocks(
         caption: false,
         preformatted: 0,
     };
-    let mut title = None;
     let mut head = HtmlMetadata::default();
-    let mut tags = HtmlTokenizer::new(text);
-    while let Some((before, tag)) = tags.next() {
-        page.add_text(before);
-        if page.writer.len() > limits.text_bytes {
-            return head.to_metadata(title);
-        }
-        let Some(tag) = tag else {
-            page.block.push('<');
-            continue;
+    let mut title: Option<String> = None;
+    let mut in_title = false;
+    let mut skipped: Option<SkippedElement> = None;
+    let mut may_skip = true;
+    let mut tokens = HtmlTokenizer::new(text);
+    loop {
+        let start = tokens.position();
+        let Some(token) = tokens.next() else {
+            match skipped.take() {
+                // It was never closed: the page is read on from its tag, and nothing is skipped.
+                Some(element) if !RAW_ELEMENTS.contains(&element.name.as_str()) => {
+                    tokens.rewind(element.start);
+                    may_skip = false;
+                    continue;
+                }
+                _ => break,
+            }
         };
-        if tag.name == "meta" {
-            head.add_tag(&tag);
-        } else if tag.name == "title" && !tag.is_closing && !tag.is_void && title.is_none() {
-            let inside = unescape(tags.take_raw_text("title"));
-            let words: Vec<&str> = inside.split_whitespace().collect();
-            title = Some(words.join(" ")).filter(|title| !title.is_empty());
-        } else if tag.is_closing || tag.is_void {
-            page.handle_tag(&tag);
-        } else if RAW_ELEMENTS.contains(&tag.name.as_str()) {
-            tags.take_raw_text(&tag.name);
-        } else if !((tag.is_hidden || HIDDEN_ELEMENTS.contains(&tag.name.as_str()))
-            && tags.skip_element(&tag))
-        {
-            page.handle_tag(&tag);
+        if let Some(element) = &mut skipped {
+            if element.ends_with(&token) {
+                skipped = None;
+            }
+            continue;
+        }
+        match token {
+            HtmlToken::Text(text) if in_title => {
+                title = Some(collapse_space(&text)).filter(|title| !title.is_empty());
+            }
+            HtmlToken::Text(text) => {
+                page.add_text(&text);
+                if page.writer.len() > limits.text_bytes {
+                    return head.to_metadata(title);
+                }
+            }
+            HtmlToken::Tag(tag) => match tag.name.as_str() {
+                "meta" => head.add_tag(&tag),
+                "title" => in_title = !tag.is_closing && !tag.is_void && title.is_none(),
+                _ if tag.is_closing || tag.is_void => page.handle_tag(&tag),
+                name if RAW_ELEMENTS.contains(&name) || (may_skip && is_skipped(&tag)) => {
+                    skipped = Some(SkippedElement {
+                        name: tag.name,
+                        depth: 1,
+                        start,
+                    });
+                }
+                _ => page.handle_tag(&tag),
+            },
         }
     }
-    page.add_text(tags.rest());
     page.end_block();
     head.to_metadata(title)
+}
+
+fn is_skipped(tag: &HtmlTag) -> bool {
+    HIDDEN_ELEMENTS.contains(&tag.name.as_str()) || tag.is_hidden()
+}
+
+fn collapse_space(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// An element that is not read.
+struct SkippedElement {
+    name: String,
+    /// The elements of its name that are open.
+    depth: usize,
+    /// The position of its tag.
+    start: usize,
+}
+
+impl SkippedElement {
+    /// Whether the token closes the element.
+    fn ends_with(&mut self, token: &HtmlToken) -> bool {
+        if let HtmlToken::Tag(tag) = token
+            && tag.name == self.name
+            && !tag.is_void
+        {
+            if tag.is_closing {
+                self.depth -= 1;
+            } else {
+                self.depth += 1;
+            }
+        }
+        self.depth == 0
+    }
 }
 
 struct HtmlReader<'w> {
@@ -128,9 +181,8 @@ struct HtmlReader<'w> {
 
 impl HtmlReader<'_> {
     fn add_text(&mut self, text: &str) {
-        let text = unescape(text);
         if self.preformatted > 0 {
-            self.block.push_str(&text);
+            self.block.push_str(text);
             return;
         }
         for letter in text.chars() {
@@ -142,7 +194,7 @@ impl HtmlReader<'_> {
         }
     }
 
-    fn handle_tag(&mut self, tag: &HtmlTag<'_>) {
+    fn handle_tag(&mut self, tag: &HtmlTag) {
         match tag.name.as_str() {
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
                 self.end_block();

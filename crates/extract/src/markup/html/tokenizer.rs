@@ -1,5 +1,9 @@
-//! Splits a web page into tags and the text between them. Knows where a tag and an element end, not
-//! what they mean.
+//! The tags of a web page and the text between them, by the tokenizer of the HTML standard. Knows
+//! which elements hold no markup, and what hides an element.
+
+use std::collections::BTreeMap;
+
+use html5gum::{HtmlString, Spanned, State, StringReader, Token, Tokenizer};
 
 /// Elements that never have content.
 const VOID_ELEMENTS: [&str; 13] = [
@@ -7,226 +11,123 @@ const VOID_ELEMENTS: [&str; 13] = [
     "wbr",
 ];
 
-pub(crate) struct HtmlTag<'t> {
+pub(crate) struct HtmlTag {
+    /// The name in lower case.
     pub(crate) name: String,
-    /// The text between its brackets.
-    attributes: &'t str,
+    attributes: BTreeMap<HtmlString, Spanned<HtmlString, ()>>,
     pub(crate) is_closing: bool,
+    /// Whether it never has content, or closes itself as in XML.
     pub(crate) is_void: bool,
-    /// Whether its element is hidden.
-    pub(crate) is_hidden: bool,
 }
 
-/// Iterates over the tags of a text.
-#[derive(Clone)]
+pub(crate) enum HtmlToken {
+    Text(String),
+    Tag(HtmlTag),
+}
+
+/// Iterates over the tags and texts of a page.
 pub(crate) struct HtmlTokenizer<'t> {
-    rest: &'t str,
-    /// Whether quotes come in pairs. If not, every search for a closing quote would scan the rest of
-    /// the text.
-    pairs: bool,
-    /// Whether elements are closed. If not, every search for an end tag would scan the rest.
-    closed: bool,
+    text: &'t str,
+    tokens: Tokenizer<StringReader<'t>>,
+    /// The tokens that were read.
+    count: usize,
 }
 
 impl<'t> HtmlTokenizer<'t> {
-    pub(crate) const fn new(text: &'t str) -> Self {
+    pub(crate) fn new(text: &'t str) -> Self {
         Self {
-            rest: text,
-            pairs: true,
-            closed: true,
+            text,
+            tokens: Tokenizer::new(text),
+            count: 0,
         }
     }
 
-    /// The text after the last tag.
-    pub(crate) const fn rest(&self) -> &'t str {
-        self.rest
+    /// The number of the tokens that were read.
+    pub(crate) const fn position(&self) -> usize {
+        self.count
     }
 
-    /// The text before the next `<`, and the tag there; no tag if the `<` is plain text.
-    pub(crate) fn next(&mut self) -> Option<(&'t str, Option<HtmlTag<'t>>)> {
-        let (before, after) = self.rest.split_once('<')?;
-        let tag = self.parse_tag(after);
-        let length = tag.as_ref().map_or(0, |(_, length)| *length);
-        self.rest = after.get(length..).unwrap_or_default();
-        Some((before, tag.map(|(tag, _)| tag)))
-    }
-
-    /// Parses a tag or comment; returns its length after the `<`.
-    fn parse_tag(&mut self, after: &'t str) -> Option<(HtmlTag<'t>, usize)> {
-        let nothing = |length| {
-            let tag = HtmlTag {
-                name: String::new(),
-                attributes: "",
-                is_closing: false,
-                is_void: true,
-                is_hidden: false,
-            };
-            Some((tag, length))
-        };
-        if let Some(comment) = after.strip_prefix("!--") {
-            return nothing(comment.find("-->").map_or(after.len(), |end| end + 6));
+    /// Goes back to a position.
+    pub(crate) fn rewind(&mut self, position: usize) {
+        *self = Self::new(self.text);
+        for _ in 0..position {
+            self.next();
         }
-        if after.starts_with(['!', '?']) {
-            return nothing(after.find('>').map_or(after.len(), |end| end + 1));
-        }
-        let (closes, named) = after
-            .strip_prefix('/')
-            .map_or((false, after), |named| (true, named));
-        if !named.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            return None;
-        }
-        let name: String = named
-            .chars()
-            .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | ':'))
-            .take(40)
-            .map(|c| c.to_ascii_lowercase())
-            .collect();
-        let end = self.end_of_tag(after);
-        let inside = after.get(..end).unwrap_or_default();
-        let tag = HtmlTag {
-            is_void: inside.ends_with('/') || VOID_ELEMENTS.contains(&name.as_str()),
-            is_hidden: !closes && is_hidden(inside),
-            name,
-            attributes: inside,
-            is_closing: closes,
-        };
-        Some((tag, (end + 1).min(after.len())))
-    }
-
-    /// The position of a tag's `>` outside quotes.
-    fn end_of_tag(&mut self, after: &str) -> usize {
-        if self.pairs {
-            let mut quote = None;
-            for (at, byte) in after.bytes().enumerate() {
-                match (quote, byte) {
-                    (None, b'>') => return at,
-                    (None, b'"' | b'\'') => quote = Some(byte),
-                    (Some(open), _) if open == byte => quote = None,
-                    _ => {}
-                }
-            }
-            self.pairs = false;
-        }
-        after.find('>').unwrap_or(after.len())
-    }
-
-    /// Consumes everything up to and including the closing tag of that name.
-    pub(crate) fn take_raw_text(&mut self, name: &str) -> &'t str {
-        let text = self.rest;
-        let mut at = 0;
-        while let Some(found) = text.get(at..).and_then(|rest| rest.find("</")) {
-            let start = at + found;
-            let after = text.get(start + 2..).unwrap_or_default();
-            let same = after
-                .get(..name.len())
-                .is_some_and(|head| head.eq_ignore_ascii_case(name));
-            if same {
-                let end = after.find('>').map_or(after.len(), |end| end + 1);
-                self.rest = after.get(end..).unwrap_or_default();
-                return text.get(..start).unwrap_or_default();
-            }
-            at = start + 2;
-        }
-        self.rest = "";
-        text
-    }
-
-    /// Skips the rest of the element that `opened`, nested elements of its name included. Returns false
-    /// and skips nothing if it is never closed.
-    pub(crate) fn skip_element(&mut self, opened: &HtmlTag<'_>) -> bool {
-        if !self.closed {
-            return false;
-        }
-        let mut ahead = self.clone();
-        let mut open = 1_usize;
-        while let Some((_, tag)) = ahead.next() {
-            let Some(tag) = tag.filter(|tag| tag.name == opened.name && !tag.is_void) else {
-                continue;
-            };
-            if tag.is_closing {
-                open -= 1;
-            } else {
-                open += 1;
-            }
-            if open == 0 {
-                *self = ahead;
-                return true;
-            }
-        }
-        self.closed = false;
-        false
     }
 }
 
-impl HtmlTag<'_> {
-    /// The value of an attribute with its references replaced.
-    pub(crate) fn attribute(&self, wanted: &str) -> Option<String> {
-        let space = |c: char| c.is_whitespace() || c == '/';
-        let mut rest = self.attributes.get(self.name.len()..)?;
+impl Iterator for HtmlTokenizer<'_> {
+    type Item = HtmlToken;
+
+    fn next(&mut self) -> Option<HtmlToken> {
         loop {
-            rest = rest.trim_start_matches(space);
-            let end = rest.find(|c: char| space(c) || c == '=');
-            let (key, after) = rest.split_at(end.unwrap_or(rest.len()));
-            let Some(text) = after.trim_start().strip_prefix('=') else {
-                if rest.is_empty() {
-                    return None;
+            let Ok(token) = self.tokens.next()?;
+            let token = match token {
+                Token::String(text) => {
+                    HtmlToken::Text(String::from_utf8_lossy(&text.value).into_owned())
                 }
-                rest = after;
-                continue;
+                Token::StartTag(tag) => {
+                    let name = String::from_utf8_lossy(&tag.name).into_owned();
+                    if !tag.self_closing
+                        && let Some(state) = content_state(&name)
+                    {
+                        self.tokens.set_state(state);
+                    }
+                    HtmlToken::Tag(HtmlTag {
+                        is_void: tag.self_closing || VOID_ELEMENTS.contains(&name.as_str()),
+                        is_closing: false,
+                        attributes: tag.attributes,
+                        name,
+                    })
+                }
+                Token::EndTag(tag) => HtmlToken::Tag(HtmlTag {
+                    name: String::from_utf8_lossy(&tag.name).into_owned(),
+                    attributes: BTreeMap::new(),
+                    is_closing: true,
+                    is_void: false,
+                }),
+                Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => continue,
             };
-            let (text, after) = split_value(text.trim_start());
-            if key.eq_ignore_ascii_case(wanted) {
-                return Some(crate::markup::unescape(text));
-            }
-            rest = after;
+            self.count += 1;
+            return Some(token);
         }
     }
 }
 
-/// Splits off a value, quoted or not.
-fn split_value(text: &str) -> (&str, &str) {
-    let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
-    match quote {
-        Some(quote) => {
-            let inside = text.get(1..).unwrap_or_default();
-            inside.split_once(quote).unwrap_or((inside, ""))
-        }
-        None => text.split_at(text.find(char::is_whitespace).unwrap_or(text.len())),
+/// How the content of elements that hold no tags is read.
+fn content_state(name: &str) -> Option<State> {
+    match name {
+        "script" => Some(State::ScriptData),
+        "style" | "iframe" => Some(State::RawText),
+        "title" | "textarea" => Some(State::RcData),
+        _ => None,
     }
 }
 
-fn is_hidden(inside: &str) -> bool {
-    /// Attributes that hide an element stand within this many bytes.
-    const MAX_SCAN_BYTES: usize = 4_096;
-    let near: String = inside
-        .chars()
-        .take(MAX_SCAN_BYTES)
-        .map(|c| c.to_ascii_lowercase())
-        .collect();
-    let named = strip_quoted(&near);
-    let bare = named.split_whitespace().skip(1).any(|word| {
-        let word = word.trim_end_matches('/');
-        word == "hidden" || word.starts_with("hidden=")
-    });
-    bare || near
-        .split_once("style=")
-        .is_some_and(|(_, style)| style_hides(style))
+impl HtmlTag {
+    /// The value of an attribute.
+    pub(crate) fn attribute(&self, name: &str) -> Option<String> {
+        let value = self.attributes.get(name.as_bytes())?;
+        Some(String::from_utf8_lossy(&value.value).into_owned())
+    }
+
+    /// Whether the element hides itself.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.attributes.contains_key(&b"hidden"[..])
+            || self
+                .attribute("style")
+                .is_some_and(|style| style_hides(&style.to_ascii_lowercase()))
+    }
 }
 
 /// Whether inline styles hide the element.
 fn style_hides(style: &str) -> bool {
-    let quote = style.chars().next().filter(|c| matches!(c, '"' | '\''));
-    let inside = match quote {
-        Some(quote) => style.get(1..).unwrap_or_default().split(quote).next(),
-        None => style.split(char::is_whitespace).next(),
-    };
     let none = |value: &str| {
         let number = value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
         number.parse::<f64>() == Ok(0.0)
     };
-    let mut declared = inside.unwrap_or_default().split(';');
-    declared.any(|it| {
-        let Some((name, value)) = it.split_once(':') else {
+    style.split(';').any(|declaration| {
+        let Some((name, value)) = declaration.split_once(':') else {
             return false;
         };
         let value = value.split('!').next().unwrap_or_default().trim();
@@ -239,35 +140,23 @@ fn style_hides(style: &str) -> bool {
     })
 }
 
-fn strip_quoted(text: &str) -> String {
-    let mut quote = None;
-    let mut outside = String::new();
-    for letter in text.chars() {
-        match (quote, letter) {
-            (None, '"' | '\'') => quote = Some(letter),
-            (None, _) => outside.push(letter),
-            (Some(open), _) if open == letter => quote = None,
-            _ => {}
-        }
-    }
-    outside
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn first_tag(page: &str) -> Option<HtmlTag> {
+        match HtmlTokenizer::new(page).next() {
+            Some(HtmlToken::Tag(tag)) => Some(tag),
+            _ => None,
+        }
+    }
+
     fn parse_hidden(tag: &str) -> bool {
-        let mut tags = HtmlTokenizer::new(tag);
-        tags.next()
-            .and_then(|(_, tag)| tag)
-            .is_some_and(|tag| tag.is_hidden)
+        first_tag(tag).is_some_and(|tag| tag.is_hidden())
     }
 
     fn attribute_value(tag: &str, attribute: &str) -> Option<String> {
-        let mut tags = HtmlTokenizer::new(tag);
-        let (_, tag) = tags.next()?;
-        tag?.attribute(attribute)
+        first_tag(tag)?.attribute(attribute)
     }
 
     #[test]
@@ -302,5 +191,32 @@ mod tests {
         assert!(!parse_hidden("<p class=\"overflow-hidden\">"));
         assert!(!parse_hidden("<p title='none is hidden=here'>"));
         assert!(!parse_hidden("<a href=none>"));
+    }
+
+    #[test]
+    fn the_tokens_after_a_position_are_read_again() {
+        let page = "<p>a<title>x <b> y</title><script>'<p>'</script>b<br>c";
+        let names = |tokens: HtmlTokenizer<'_>| -> Vec<String> {
+            tokens
+                .map(|token| match token {
+                    HtmlToken::Text(text) => text,
+                    HtmlToken::Tag(tag) => tag.name,
+                })
+                .collect()
+        };
+        let all = names(HtmlTokenizer::new(page));
+        assert_eq!(
+            all,
+            [
+                "p", "a", "title", "x <b> y", "title", "script", "'<p>'", "script", "b", "br", "c"
+            ]
+        );
+        for position in 0..=all.len() {
+            let mut tokens = HtmlTokenizer::new(page);
+            tokens.by_ref().take(5).for_each(drop);
+            tokens.rewind(position);
+            assert_eq!(tokens.position(), position);
+            assert_eq!(names(tokens), all[position..]);
+        }
     }
 }

@@ -8,6 +8,7 @@ use quick_xml::events::Event;
 use zip::ZipArchive;
 
 use crate::limits::check_limit;
+use crate::markup::{decode_entities, decode_entity};
 use crate::{ExtractError, ExtractLimits};
 
 const MAX_ENTRIES: usize = 20_000;
@@ -106,8 +107,8 @@ pub(crate) fn parse_xml(xml: &str, mut meet: impl FnMut(XmlEvent<'_>)) -> Result
             Event::Text(text) => meet(XmlEvent::Text(&text)),
             Event::CData(text) => meet(XmlEvent::Text(&text)),
             Event::GeneralRef(name) => {
-                if let Some(letter) = crate::markup::html::entities::named_character(&name) {
-                    meet(XmlEvent::Text(letter.encode_utf8(&mut [0; 4])));
+                if let Some(text) = decode_entity(&name) {
+                    meet(XmlEvent::Text(&text));
                 }
             }
             Event::DocType(_) => {
@@ -150,10 +151,7 @@ fn emit_start(start: &quick_xml::events::BytesStart<'_>, meet: &mut impl FnMut(X
         .flatten()
         .map(|attribute| {
             let name = attribute.key.local_name();
-            (
-                name.as_ref().to_owned(),
-                crate::markup::unescape(&attribute.value),
-            )
+            (name.as_ref().to_owned(), decode_entities(&attribute.value))
         })
         .collect();
     meet(XmlEvent::Open {

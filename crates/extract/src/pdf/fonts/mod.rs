@@ -1,12 +1,15 @@
 //! Fonts: the text and width of each code of a string. Composite fonts are read here, one-byte
-//! fonts with the library's tables (`simple_font`). Knows no positions on a page.
+//! fonts by the names of their glyphs (`simple_font`). Knows no positions on a page.
 
 pub(crate) mod cmap;
-pub(crate) mod simple_font;
+mod font_program;
+mod glyph_names;
+mod simple_font;
+mod standard_fonts;
 
 use std::collections::HashMap;
 
-use pdf_extract::{Dictionary, Document, Object};
+use lopdf::{Dictionary, Document, Object};
 
 use super::{
     object_access::{

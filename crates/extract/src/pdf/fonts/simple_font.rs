@@ -1,57 +1,127 @@
-//! One-byte fonts: the text and width of each of their 256 codes. Encodings, glyph names and
-//! built-in metrics are the library's; it gets a tiny document with only a cleaned copy of the font,
-//! because it panics on unexpected input.
+//! One-byte fonts: the text and width of each of their 256 codes, from the font's encoding, the names
+//! of its glyphs and its widths.
 
-use std::collections::HashMap;
+use lopdf::{Dictionary, Document, Object};
 
-use pdf_extract::{
-    Dictionary, Document, MediaBox, Object, OutputDev, OutputError, Stream, Transform, output_doc,
+use super::{
+    font_program::read_program_encoding,
+    glyph_names::decode_glyph_name,
+    standard_fonts::{StandardEncoding, StandardFont},
 };
-
-use super::MAX_FONT_BYTES;
-use crate::{
-    extract::catch_panic,
-    pdf::{
-        object_access::{dict_at, get, list_at, name_at, number, number_at, resolve, stream_at},
-        stream_decoder::decode_stream,
-    },
-};
+use crate::pdf::object_access::{dict_at, get, list_at, name_at, number, number_at, resolve};
 
 type GlyphTable = Vec<(Box<str>, f64)>;
 
 /// The text and width of each code, as a share of the size.
-pub(crate) fn build_glyph_table(file: &Document, dict: &Dictionary, name: &str) -> GlyphTable {
-    let (encoding, named) = supported_encoding(file, dict);
-    let based = matches!(&encoding, Some(Object::Dictionary(dict)) if dict.has(b"BaseEncoding"))
-        || matches!(&encoding, Some(Object::Name(_)));
-    let core = standard_font_name(name);
-    let program = embedded_font_program(file, dict);
-    let embedded = program.is_some();
-    let true_type = name_at(file, dict, b"Subtype") == Some(b"TrueType");
-    let mut table = decode_with_library(core, program, None, true_type);
-    if let Some(encoding) = encoding {
-        let said = decode_with_library(core, None, Some(encoding), true_type);
-        for (code, (mine, said)) in (0_u32..).zip(table.iter_mut().zip(said)) {
-            // Without a base encoding, the embedded font program decides about codes without differences.
-            if based || !embedded || named.contains_key(&code) {
-                *mine = said;
-            }
+pub(super) fn build_glyph_table(file: &Document, dict: &Dictionary, name: &str) -> GlyphTable {
+    let font = StandardFont::by_name(name);
+    let is_dingbats = font == StandardFont::ZapfDingbats;
+    let encoding = get(file, dict, b"Encoding");
+    let said = match encoding {
+        Some(Object::Name(name)) => StandardEncoding::by_name(name),
+        Some(Object::Dictionary(given)) => {
+            name_at(file, given, b"BaseEncoding").and_then(StandardEncoding::by_name)
+        }
+        _ => None,
+    };
+    let mut texts = match said.or(font.own_encoding()) {
+        Some(encoding) => encoding_texts(encoding),
+        None if name_at(file, dict, b"Subtype") == Some(b"Type3") => bitmap_texts(),
+        None => default_texts(encoding.is_none() && !dict.has(b"FontDescriptor")),
+    };
+    // A base encoding overrides the program's own.
+    if said.is_none() {
+        for (code, name) in read_program_encoding(file, dict) {
+            set_text(&mut texts, usize::from(code), &name, is_dingbats);
         }
     }
-    for (code, text) in named {
-        if let (Some(text), Some(entry)) = (text, table.get_mut(code as usize)) {
-            entry.0 = text.into_boxed_str();
-        }
+    if let Some(Object::Dictionary(given)) = encoding {
+        set_differences(file, given, &mut texts, is_dingbats);
     }
-    set_widths(file, dict, &mut table);
+    let widths = list_at(file, dict, b"Widths");
+    let standard_widths = widths.is_none().then(|| font.widths());
+    let with_width = |text: String| {
+        let width = standard_widths.as_ref().map_or(0.0, |it| it.width(&text));
+        (text.into_boxed_str(), width)
+    };
+    let mut table: GlyphTable = texts.into_iter().map(with_width).collect();
+    if let Some(widths) = widths {
+        set_widths(file, dict, widths, &mut table);
+    }
     table
 }
 
-/// The font's own widths override the built-in metrics.
-fn set_widths(file: &Document, dict: &Dictionary, table: &mut GlyphTable) {
-    let Some(widths) = list_at(file, dict, b"Widths") else {
+fn encoding_texts(encoding: StandardEncoding) -> Vec<String> {
+    let is_dingbats = encoding == StandardEncoding::ZapfDingbats;
+    let text = |name| decode_glyph_name(name, is_dingbats).unwrap_or_default();
+    encoding.glyph_names().map(text).to_vec()
+}
+
+/// The texts of a font that does not name its encoding: Windows', because writers that forget it mean
+/// that more often than the standard one. Only a `bare` font, of which the file has no more than the
+/// name, has the standard encoding; the codes that are free there are read as Windows'.
+fn default_texts(bare: bool) -> Vec<String> {
+    let mut texts = encoding_texts(StandardEncoding::WinAnsi);
+    if bare {
+        let standard = encoding_texts(StandardEncoding::Standard);
+        for (text, standard) in texts.iter_mut().zip(standard) {
+            if !standard.is_empty() {
+                *text = standard;
+            }
+        }
+    }
+    texts
+}
+
+/// The texts of a Type 3 font. Most are TeX's bitmap fonts, whose glyphs have numbers for names: their
+/// ligatures lie at the codes of TeX's old and new encoding.
+fn bitmap_texts() -> Vec<String> {
+    const LIGATURES: [&str; 5] = ["ff", "fi", "fl", "ffi", "ffl"];
+    let mut texts = default_texts(false);
+    for first in [0x0b, 0x1b] {
+        for (text, ligature) in texts.iter_mut().skip(first).zip(LIGATURES) {
+            ligature.clone_into(text);
+        }
+    }
+    texts
+}
+
+/// Replaces the codes that the font encodes differently than its base encoding.
+fn set_differences(
+    file: &Document,
+    encoding: &Dictionary,
+    texts: &mut [String],
+    is_dingbats: bool,
+) {
+    let mut code = 0;
+    for item in list_at(file, encoding, b"Differences").unwrap_or_default() {
+        match resolve(file, item) {
+            Object::Name(name) => {
+                let name = String::from_utf8_lossy(name);
+                set_text(texts, code, &name, is_dingbats);
+                code = code.saturating_add(1);
+            }
+            other => {
+                if let Some(start) = number(other) {
+                    code = start.clamp(0.0, 256.0) as usize;
+                }
+            }
+        }
+    }
+}
+
+/// Sets the text of a code by its glyph name. A name that says nothing of its character leaves the
+/// code as it is: such fonts are mostly subsets that keep their codes.
+fn set_text(texts: &mut [String], code: usize, name: &str, is_dingbats: bool) {
+    let Some(slot) = texts.get_mut(code) else {
         return;
     };
+    if let Some(text) = decode_glyph_name(name, is_dingbats) {
+        *slot = text;
+    }
+}
+
+fn set_widths(file: &Document, dict: &Dictionary, widths: &[Object], table: &mut GlyphTable) {
     let first = number_at(file, dict, b"FirstChar")
         .unwrap_or(0.0)
         .clamp(0.0, 255.0) as usize;
@@ -67,246 +137,52 @@ fn set_widths(file: &Document, dict: &Dictionary, table: &mut GlyphTable) {
     }
 }
 
-/// Text by code for names that spell their character; `None` for others.
-type NamedGlyphs = HashMap<u32, Option<String>>;
+#[cfg(test)]
+mod tests {
+    use lopdf::dictionary;
 
-/// A copy of the encoding with only what the library supports.
-fn supported_encoding(file: &Document, dict: &Dictionary) -> (Option<Object>, NamedGlyphs) {
-    let mut named = NamedGlyphs::new();
-    let known = |name: &[u8]| {
-        matches!(
-            name,
-            b"MacRomanEncoding" | b"MacExpertEncoding" | b"WinAnsiEncoding"
-        )
-    };
-    match get(file, dict, b"Encoding") {
-        Some(Object::Name(name)) if known(name) => (Some(Object::Name(name.clone())), named),
-        Some(Object::Dictionary(given)) => {
-            let mut clean = Dictionary::new();
-            if let Some(base) = name_at(file, given, b"BaseEncoding").filter(|name| known(name)) {
-                clean.set("BaseEncoding", Object::Name(base.to_vec()));
-            }
-            let mut differences = Vec::new();
-            let mut code = 0_u32;
-            for item in list_at(file, given, b"Differences").unwrap_or_default() {
-                match resolve(file, item) {
-                    Object::Name(name) if code < 256 => {
-                        let name = String::from_utf8_lossy(name);
-                        differences.push(Object::Integer(i64::from(code)));
-                        differences.push(Object::Name(base_glyph_name(&name).as_bytes().to_vec()));
-                        named.insert(code, decode_glyph_name(&name));
-                        code += 1;
-                    }
-                    other => {
-                        if let Some(start) = number(other) {
-                            code = start.clamp(0.0, 256.0) as u32;
-                        }
-                    }
-                }
-            }
-            clean.set("Differences", differences);
-            (Some(Object::Dictionary(clean)), named)
-        }
-        _ => (None, named),
-    }
-}
+    use super::*;
 
-/// A glyph name without its variant suffix: `a.sc` is an `a`.
-fn base_glyph_name(name: &str) -> &str {
-    match name.split_once('.') {
-        Some((plain, _)) if !plain.is_empty() => plain,
-        _ => name,
+    fn texts_of(dict: &Dictionary, name: &str) -> Vec<String> {
+        let table = build_glyph_table(&Document::new(), dict, name);
+        table.into_iter().map(|(text, _)| text.into()).collect()
     }
-}
 
-/// The text of a name that spells it: `uni20AC`, `u1F600`, `f_f_i`.
-fn decode_glyph_name(name: &str) -> Option<String> {
-    let name = base_glyph_name(name);
-    if name.contains('_') {
-        let parts: Vec<&str> = name.split('_').collect();
-        if parts.iter().all(|part| part.len() == 1) {
-            return Some(parts.concat());
-        }
-    }
-    let digits = name
-        .strip_prefix("uni")
-        .filter(|digits| digits.len() == 4)
-        .or_else(|| {
-            name.strip_prefix('u')
-                .filter(|digits| (4..=6).contains(&digits.len()))
-        })?;
-    let code = u32::from_str_radix(digits, 16).ok()?;
-    char::from_u32(code).map(String::from)
-}
-
-/// The unpacked font program, if its kind has an encoding.
-fn embedded_font_program(file: &Document, dict: &Dictionary) -> Option<(&'static str, Stream)> {
-    let descriptor = dict_at(file, dict, b"FontDescriptor")?;
-    if let Some(stream) = stream_at(file, descriptor, b"FontFile") {
-        let bytes = decode_stream(file, stream, MAX_FONT_BYTES)?;
-        return Some(("FontFile", Stream::new(Dictionary::new(), bytes)));
-    }
-    let stream = stream_at(file, descriptor, b"FontFile3")?;
-    if name_at(file, &stream.dict, b"Subtype") != Some(b"Type1C") {
-        return None;
-    }
-    let mut kind = Dictionary::new();
-    kind.set("Subtype", Object::Name(b"Type1C".to_vec()));
-    Some((
-        "FontFile3",
-        Stream::new(kind, decode_stream(file, stream, MAX_FONT_BYTES)?),
-    ))
-}
-
-/// The standard font most similar to a name, for its metrics.
-fn standard_font_name(name: &str) -> &'static str {
-    let name = name.split_once('+').map_or(name, |(_, rest)| rest);
-    let has = |mark: &str| name.contains(mark);
-    let (bold, slanted) = (has("Bold"), has("Italic") || has("Oblique"));
-    if has("Symbol") {
-        return "Symbol";
-    }
-    if has("Dingbats") {
-        return "ZapfDingbats";
-    }
-    if has("Courier") || has("Mono") {
-        return "Courier";
-    }
-    if has("Times") || has("Roman") || has("Serif") {
-        return match (bold, slanted) {
-            (true, true) => "Times-BoldItalic",
-            (true, false) => "Times-Bold",
-            (false, true) => "Times-Italic",
-            (false, false) => "Times-Roman",
+    #[test]
+    fn differences_replace_codes_of_the_base_encoding() {
+        let font = dictionary! {
+            "Subtype" => "Type1",
+            "Encoding" => dictionary! {
+                "BaseEncoding" => "MacRomanEncoding",
+                "Differences" => vec![
+                    Object::Integer(65), "alpha".into(), "f_f_i".into(), "g123".into(),
+                    Object::Integer(300), "B".into(), Object::Integer(255), "uni20AC".into(),
+                ],
+            },
+            "FirstChar" => 65,
+            "Widths" => vec![Object::Integer(500), Object::Real(250.0)],
         };
-    }
-    if bold { "Helvetica-Bold" } else { "Helvetica" }
-}
-
-/// Decodes the 256 codes of a font with the library. If it fails, the standard font is used.
-fn decode_with_library(
-    core: &str,
-    program: Option<(&'static str, Stream)>,
-    encoding: Option<Object>,
-    true_type: bool,
-) -> GlyphTable {
-    let ask = |program, encoding, subtype| {
-        catch_panic(|| {
-            let file = build_probe_pdf(core, subtype, program, encoding);
-            let mut recorder = GlyphRecorder::default();
-            output_doc(&file, &mut recorder)
-                .ok()
-                .map(|()| recorder.codes)
-        })
-        .flatten()
-        .filter(|codes| codes.len() == 256)
-    };
-    let subtype = if true_type && program.is_none() {
-        "TrueType"
-    } else {
-        "Type1"
-    };
-    ask(program, encoding, subtype)
-        .or_else(|| ask(None, None, "Type1"))
-        .unwrap_or_else(|| {
-            (0..=255_u8)
-                .map(|code| (char::from(code).to_string().into_boxed_str(), 0.5))
-                .collect()
-        })
-}
-
-/// Builds a document of one page that shows every code of one font.
-fn build_probe_pdf(
-    core: &str,
-    subtype: &str,
-    program: Option<(&'static str, Stream)>,
-    encoding: Option<Object>,
-) -> Document {
-    let mut file = Document::new();
-    let mut font = Dictionary::new();
-    font.set("Type", Object::Name(b"Font".to_vec()));
-    font.set("Subtype", Object::Name(subtype.as_bytes().to_vec()));
-    font.set("BaseFont", Object::Name(core.as_bytes().to_vec()));
-    if let Some((key, stream)) = program {
-        let id = file.add_object(stream);
-        let mut descriptor = Dictionary::new();
-        descriptor.set(key, id);
-        font.set("FontDescriptor", descriptor);
-    }
-    if let Some(encoding) = encoding {
-        font.set("Encoding", encoding);
-    }
-    let mut shown = b"BT /F 1 Tf <".to_vec();
-    for code in 0..=255_u8 {
-        shown.extend(format!("{code:02x}").bytes());
-    }
-    shown.extend(b"> Tj ET");
-    let contents = file.add_object(Stream::new(Dictionary::new(), shown));
-    let mut fonts = Dictionary::new();
-    fonts.set("F", font);
-    let mut resources = Dictionary::new();
-    resources.set("Font", fonts);
-    let mut page = Dictionary::new();
-    page.set("Type", Object::Name(b"Page".to_vec()));
-    page.set("Contents", contents);
-    page.set("Resources", resources);
-    page.set("MediaBox", vec![0.into(), 0.into(), 100.into(), 100.into()]);
-    let page = file.add_object(page);
-    let mut pages = Dictionary::new();
-    pages.set("Type", Object::Name(b"Pages".to_vec()));
-    pages.set("Kids", vec![page.into()]);
-    pages.set("Count", 1);
-    let pages = file.add_object(pages);
-    let mut catalog = Dictionary::new();
-    catalog.set("Type", Object::Name(b"Catalog".to_vec()));
-    catalog.set("Pages", pages);
-    let catalog = file.add_object(catalog);
-    file.trailer.set("Root", catalog);
-    file
-}
-
-/// Records what the library decodes for each code.
-#[derive(Default)]
-struct GlyphRecorder {
-    codes: GlyphTable,
-}
-
-impl OutputDev for GlyphRecorder {
-    fn begin_page(
-        &mut self,
-        _: u32,
-        _: &MediaBox,
-        _: Option<(f64, f64, f64, f64)>,
-    ) -> Result<(), OutputError> {
-        Ok(())
+        let table = build_glyph_table(&Document::new(), &font, "ABCDEF+Some");
+        let entry = |code: usize| (&*table[code].0, table[code].1);
+        assert_eq!(entry(65), ("\u{3b1}", 0.5));
+        assert_eq!(entry(66), ("\u{fb03}", 0.25));
+        assert_eq!(entry(67), ("C", 0.0));
+        assert_eq!(entry(128), ("\u{c4}", 0.0));
+        assert_eq!(entry(255), ("\u{20ac}", 0.0));
     }
 
-    fn end_page(&mut self) -> Result<(), OutputError> {
-        Ok(())
-    }
-
-    fn output_character(
-        &mut self,
-        _: &Transform,
-        width: f64,
-        _: f64,
-        _: f64,
-        text: &str,
-    ) -> Result<(), OutputError> {
-        let text = text.replace('\0', "").into_boxed_str();
-        self.codes.push((text, width));
-        Ok(())
-    }
-
-    fn begin_word(&mut self) -> Result<(), OutputError> {
-        Ok(())
-    }
-
-    fn end_word(&mut self) -> Result<(), OutputError> {
-        Ok(())
-    }
-
-    fn end_line(&mut self) -> Result<(), OutputError> {
-        Ok(())
+    #[test]
+    fn a_font_without_an_encoding_is_read_by_its_kind() {
+        let bare = dictionary! { "Subtype" => "Type1" };
+        let described = dictionary! { "Subtype" => "TrueType", "FontDescriptor" => dictionary! {} };
+        let bitmap = dictionary! { "Subtype" => "Type3" };
+        assert_eq!(texts_of(&bare, "Helvetica")[39], "\u{2019}");
+        assert_eq!(texts_of(&bare, "Helvetica")[0xe9], "\u{d8}");
+        assert_eq!(texts_of(&bare, "Symbol")[0x61], "\u{3b1}");
+        assert_eq!(texts_of(&bare, "ZapfDingbats")[0x21], "\u{2701}");
+        assert_eq!(texts_of(&described, "Arial")[39], "'");
+        assert_eq!(texts_of(&described, "Arial")[0xe9], "\u{e9}");
+        assert_eq!(texts_of(&bitmap, "")[0x1c], "fi");
+        assert_eq!(texts_of(&described, "Arial")[0x1c], "");
     }
 }

@@ -9,7 +9,7 @@ pub(crate) mod work_budget;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use pdf_extract::{Dictionary, Document, Object, Stream};
+use lopdf::{Dictionary, Document, Object, Stream};
 
 use super::{
     fonts::Font,

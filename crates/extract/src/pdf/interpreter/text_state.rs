@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use pdf_extract::Object;
+use lopdf::Object;
 
 use super::lexer::PdfToken;
 use crate::{

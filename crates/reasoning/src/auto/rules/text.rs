@@ -1,6 +1,6 @@
 //! Splits a text into comparable words and sentences, and matches phrases in them.
 
-use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
+use deliberate_core::fold_letters;
 
 /// Replaces a quotation.
 const QUOTE_PLACEHOLDER: &str = " quoted ";
@@ -8,17 +8,11 @@ const QUOTE_PLACEHOLDER: &str = " quoted ";
 /// The token for a pause among the words of a sentence.
 pub(super) const PAUSE_TOKEN: &str = ",";
 
-/// Folds case, accents and width, so that "Étape" equals "etape".
-pub(super) fn fold(text: &str) -> String {
-    let folded = text.nfkd().filter(|letter| !is_combining_mark(*letter));
-    folded.flat_map(char::to_lowercase).collect()
-}
-
 /// Splits a text into folded words and pauses. A Chinese or Japanese character is a word of its own.
 pub(super) fn split_words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
-    for letter in fold(text).chars().chain([' ']) {
+    for letter in fold_letters(text).chain([' ']) {
         let stands_alone = is_ideograph_or_kana(letter);
         if letter.is_alphanumeric() && !stands_alone {
             word.push(letter);

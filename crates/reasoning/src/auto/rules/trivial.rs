@@ -1,8 +1,10 @@
 //! Recognizes contents that need no reasoning: greetings and bare sums.
 
+use deliberate_core::fold_letters;
+
 use super::{
     phrases::{LANGUAGES, PhraseList, RuleLanguage},
-    text::{PAUSE_TOKEN, Phrase, fold, split_words, strip_longest},
+    text::{PAUSE_TOKEN, Phrase, split_words, strip_longest},
 };
 
 /// A longer content is never trivial.
@@ -14,7 +16,7 @@ pub(super) fn trivial_reason(content: &str) -> Option<&'static str> {
     if content.chars().count() > MAX_CHARS || content.contains('\n') {
         return None;
     }
-    let content = fold(content);
+    let content: String = fold_letters(content).collect();
     let words = split_words(&content);
     if !content.contains('?') && !words.is_empty() && consists_of(&words, |it| &it.greetings) {
         Some("A greeting")

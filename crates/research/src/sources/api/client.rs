@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
+use deliberate_core::first_chars;
 use secrecy::SecretString;
 use serde_json::Value;
 use url::Url;
 
 use super::{
-    json, text_cleanup,
+    json,
     xml::{self, XmlElement},
 };
 use crate::{
@@ -273,5 +274,5 @@ fn parse_xml(reply: &FetchResponse) -> Result<XmlElement, HttpClientError> {
     }
     let text = String::from_utf8_lossy(&reply.body);
     let read = xml::parse_document(text.trim_start_matches('\u{feff}'));
-    read.map_err(|it| reply.unreadable_error(strip_markup_chars(text_cleanup::truncate(&it, 300))))
+    read.map_err(|it| reply.unreadable_error(strip_markup_chars(first_chars(&it, 300))))
 }

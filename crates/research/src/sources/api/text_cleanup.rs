@@ -1,8 +1,10 @@
 //! Cleans the text of API responses: removes tags and invisible characters, decodes entities once,
 //! normalizes white space, and limits the length.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::sync::LazyLock;
 
+use deliberate_core::first_chars;
+use deliberate_extract::decode_entities;
 use regex::Regex;
 
 pub(crate) const MAX_TITLE_CHARS: usize = 1_000;
@@ -11,18 +13,6 @@ pub(crate) const MAX_ABSTRACT_CHARS: usize = 20_000;
 pub(crate) const MAX_LINE_CHARS: usize = 500;
 pub(crate) const MAX_AUTHORS: usize = 2_000;
 pub(crate) const MAX_KEYWORDS: usize = 50;
-
-/// The length of the longest name in [`NAMED_ENTITIES`], rounded up.
-const MAX_ENTITY_NAME_LEN: usize = 24;
-
-/// The entities that papers use: those of HTML 4, Latin letters with accents, and symbols.
-static NAMED_ENTITIES: LazyLock<HashMap<&str, char>> = LazyLock::new(|| {
-    let lines = include_str!("entities.txt").lines();
-    let pairs = lines.filter_map(|it| it.split_once(' '));
-    pairs
-        .filter_map(|(name, code)| Some((name, decode_code_point(code, 16)?)))
-        .collect()
-});
 
 /// Matches tags of the elements that papers use and no others: `a <b and c> d` is mathematics.
 static MARKUP_TAG: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -46,7 +36,7 @@ static NON_TEXT_ELEMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Cleans text that may hold tags and entities, as in JSON responses.
 pub(crate) fn clean_markup(raw: &str, most: usize) -> Option<String> {
     // The result is cut to `most` characters, so the rest of a long text need not be cleaned.
-    let raw = truncate(raw, most.saturating_mul(8));
+    let raw = first_chars(raw, most.saturating_mul(8));
     let bare = strip_tags(raw);
     let decoded = decode_entities(&bare);
     // Some sources escape their tags, so these appear only after decoding.
@@ -79,14 +69,6 @@ pub(crate) fn clean_text(raw: &str, most: usize) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The first `most` characters of a text.
-pub(crate) fn truncate(text: &str, most: usize) -> &str {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => text.get(..end).unwrap_or(text),
-        None => text,
-    }
-}
-
 /// Cleans an abstract and removes the heading `Abstract`.
 pub(crate) fn clean_abstract(raw: &str) -> Option<String> {
     let text = clean_markup(raw, MAX_ABSTRACT_CHARS)?;
@@ -109,7 +91,7 @@ pub(crate) fn strip_title_marks(title: &str) -> String {
 
 /// Whether the publisher marked the title of a paper as retracted.
 pub(crate) fn is_marked_retracted(title: &str) -> bool {
-    let lower = truncate(title, 40).to_lowercase();
+    let lower = first_chars(title, 40).to_lowercase();
     [
         "retracted:",
         "retracted article:",
@@ -206,45 +188,6 @@ fn strip_tags(text: &str) -> String {
         if block { " " } else { "" }
     };
     tag.replace_all(&text, gap).into_owned()
-}
-
-/// Decodes entities in one pass: the decoded characters are not decoded again.
-fn decode_entities(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('&') {
-        out.push_str(before);
-        let name = truncate(after, MAX_ENTITY_NAME_LEN)
-            .split_once(';')
-            .map(|(name, _)| name);
-        let decoded = name.and_then(|it| decode_entity(it).map(|text| (it.len() + 1, text)));
-        rest = if let Some((length, text)) = decoded {
-            out.push(text);
-            after.get(length..).unwrap_or_default()
-        } else {
-            out.push('&');
-            after
-        };
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Decodes a numeric entity or a named entity of HTML; no others are known.
-pub(crate) fn decode_entity(name: &str) -> Option<char> {
-    let Some(code) = name.strip_prefix('#') else {
-        return NAMED_ENTITIES.get(name).copied();
-    };
-    match code.strip_prefix(['x', 'X']) {
-        Some(hex) => decode_code_point(hex, 16),
-        None => decode_code_point(code, 10),
-    }
-}
-
-fn decode_code_point(digits: &str, base: u32) -> Option<char> {
-    u32::from_str_radix(digits, base)
-        .ok()
-        .and_then(char::from_u32)
 }
 
 /// Whether a character is neither a control character nor one that changes how others are shown.

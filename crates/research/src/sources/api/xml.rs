@@ -1,6 +1,7 @@
 //! Parses XML into a tree of elements. Documents that declare entities are rejected, so none is
 //! ever expanded. Depth, number of elements and memory are bounded.
 
+use deliberate_extract::decode_entity;
 use quick_xml::{
     Reader, XmlVersion,
     events::{BytesStart, Event},
@@ -184,8 +185,8 @@ pub(crate) fn parse_document(document: &str) -> Result<XmlElement, String> {
             Event::End(_) => tree.end_element()?,
             Event::Text(text) => tree.add_text(&text.xml10_content())?,
             Event::CData(text) => tree.add_text(&text.xml10_content())?,
-            Event::GeneralRef(name) => match text_cleanup::decode_entity(&name) {
-                Some(letter) => tree.add_text(letter.encode_utf8(&mut [0; 4]))?,
+            Event::GeneralRef(name) => match decode_entity(&name) {
+                Some(text) => tree.add_text(&text)?,
                 None => return Err("the XML has an unknown entity".to_owned()),
             },
             Event::DocType(kind) if kind.contains('[') || kind.contains("<!") => {

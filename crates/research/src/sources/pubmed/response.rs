@@ -1,6 +1,6 @@
 //! Converts `PubMed`'s records to articles.
 
-use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind};
+use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind, first_chars};
 
 use super::DEFINITION;
 use crate::sources::{
@@ -180,8 +180,7 @@ fn summary(inner: &XmlElement) -> Option<String> {
         })
     });
     let whole = sections.collect::<Vec<_>>().join("\n");
-    (!whole.is_empty())
-        .then(|| text_cleanup::truncate(&whole, text_cleanup::MAX_ABSTRACT_CHARS).to_owned())
+    (!whole.is_empty()).then(|| first_chars(&whole, text_cleanup::MAX_ABSTRACT_CHARS).to_owned())
 }
 
 fn date(inner: &XmlElement) -> Option<PartialDate> {
@@ -208,7 +207,7 @@ fn parse_month(text: &str) -> Option<u8> {
     const MONTHS: [&str; 12] = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ];
-    let lower = text_cleanup::truncate(text, 3).to_lowercase();
+    let lower = first_chars(text, 3).to_lowercase();
     let named = MONTHS.iter().position(|it| *it == lower);
     let named = named.and_then(|it| u8::try_from(it + 1).ok());
     named.or_else(|| text.parse().ok())

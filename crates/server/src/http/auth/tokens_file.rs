@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use deliberate_core::Timestamp;
+use deliberate_core::{Timestamp, ellipsize};
 use deliberate_toolkit::ToolScope;
 use secrecy::SecretString;
 use thiserror::Error;
@@ -232,11 +232,7 @@ fn is_name_byte(byte: u8) -> bool {
 
 /// Shortens a name or key for display.
 fn truncate_for_display(text: &str, most: usize) -> String {
-    let mut start = text.chars().take(most).collect::<String>();
-    if start.len() < text.len() {
-        start.push('…');
-    }
-    start.escape_debug().to_string()
+    ellipsize(text, most).escape_debug().to_string()
 }
 
 fn parse_digest(table: &mut Table) -> Result<TokenDigest, TokenProblem> {
