@@ -106,7 +106,8 @@ impl Gateway {
         }
         valid.drop_missing_fallbacks();
         let mut upstreams = BTreeMap::new();
-        for settings in std::mem::take(&mut valid.servers) {
+        for mut settings in std::mem::take(&mut valid.servers) {
+            settings.config.limits.principal_share = self.principal_share;
             let name = settings.config.name.clone();
             let same = before.servers.get(&name);
             let same = same.filter(|it| it.settings.fingerprint() == settings.fingerprint());
@@ -139,7 +140,6 @@ impl Gateway {
         Ok(Arc::new(Upstream {
             clients: ClientPool::new(
                 settings.clone(),
-                self.principal_share,
                 self.clients.clone(),
                 activity.clone(),
             )?,
