@@ -80,8 +80,7 @@ impl Gateway {
             // A full queue means that newer progress is queued; a closed one, that nobody listens.
             drop(sender.try_send(update));
         }));
-        let (upstream, target, gateway) =
-            (upstream.clone(), target.clone(), Arc::downgrade(self));
+        let (upstream, target, gateway) = (upstream.clone(), target.clone(), Arc::downgrade(self));
         let outcome = Box::pin(async move {
             let principal = principal.as_deref();
             match target {

@@ -138,11 +138,7 @@ impl Gateway {
         let activity = Arc::new(UpstreamActivity::default());
         let name = settings.config.name.as_str();
         Ok(Arc::new(Upstream {
-            clients: ClientPool::new(
-                settings.clone(),
-                self.clients.clone(),
-                activity.clone(),
-            )?,
+            clients: ClientPool::new(settings.clone(), self.clients.clone(), activity.clone())?,
             pins: PinStore::new(name, self.store.clone(), self.clock.clone()),
             definitions: DefinitionStore::new(name, self.store.clone(), self.clock.clone()),
             listed_once: watch::Sender::new(false),

@@ -1,7 +1,7 @@
 //! Calls a tool by its definition: checks the arguments before they are sent and the structured
 //! content when it arrives. What can't be checked in time is the server's to check.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 use serde_json::{Value, json};
 use tokio::{sync::oneshot, task::spawn_blocking};
@@ -66,11 +66,13 @@ impl McpClient {
         let about = |error: ClientError| error.with_subject(tool.name.as_str());
         let runner = options.check_runner;
         let arguments = Arc::new(arguments);
-        let quick = tool.checks_arguments_quickly(&arguments);
-        let check = run_check(runner, quick, tool, &arguments, ToolDef::check_arguments);
-        let check = async { Ok(check.await) };
-        let violations = self.until_stopped(&options, DeliveryStatus::No, check);
-        let violations = violations.await.map_err(about)?;
+        let violations = {
+            let quick = tool.checks_arguments_quickly(&arguments);
+            let check = run_check(runner, quick, tool, &arguments, ToolDef::check_arguments);
+            let check = pin!(async { Ok(check.await) });
+            let checked = self.until_stopped(&options, DeliveryStatus::No, check);
+            checked.await.map_err(about)?
+        };
         if !violations.is_empty() {
             let kind = ClientErrorKind::InvalidArguments(violations);
             return Err(about(ClientError::new(self.name(), kind)).into());

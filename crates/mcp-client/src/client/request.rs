@@ -1,7 +1,11 @@
 //! Sends requests within the server's limits and retries once if the server certainly did not
 //! receive the request.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
 use deliberate_core::FairPermit;
 use deliberate_json_schema::mark_large_integers;
@@ -88,10 +92,10 @@ impl McpClient {
             ..CallOptions::default()
         };
         // A ping takes no slot: a busy server is reachable too.
-        let asked = self.request_until_complete(method, Map::new(), &options);
-        let answer = self.until_stopped(&options, DeliveryStatus::No, asked).await;
+        let asked = pin!(self.request_until_complete(method, Map::new(), &options));
+        let answer = self.until_stopped(&options, DeliveryStatus::No, asked);
         // A server that does not know `ping` has answered and is therefore reachable.
-        match answer {
+        match answer.await {
             Err(error) if !matches!(error.kind, ClientErrorKind::Rpc(_)) => {
                 self.inner.metrics.record_ping_failure(&error);
                 Err(error)
@@ -133,11 +137,13 @@ impl McpClient {
         params: Map<String, Value>,
         options: &CallOptions,
     ) -> Result<ServerAnswer, ClientError> {
-        let slot = self.acquire_slot(options);
-        let _slot = self.until_stopped(options, DeliveryStatus::No, slot).await?;
-        let work = self.request_until_complete(method, params, options);
+        let slot = pin!(self.acquire_slot(options));
+        let slot = self.until_stopped(options, DeliveryStatus::No, slot);
+        let _slot = slot.await?;
+        let work = pin!(self.request_until_complete(method, params, options));
         // The request may have been sent when it is cancelled.
-        self.until_stopped(options, DeliveryStatus::Maybe, work).await
+        self.until_stopped(options, DeliveryStatus::Maybe, work)
+            .await
     }
 
     /// Does some work of a request until the caller cancels it or the client is closed; `delivery`
@@ -146,7 +152,7 @@ impl McpClient {
         &self,
         options: &CallOptions,
         delivery: DeliveryStatus,
-        work: impl Future<Output = Result<T, ClientError>>,
+        work: Pin<&mut impl Future<Output = Result<T, ClientError>>>,
     ) -> Result<T, ClientError> {
         let mut error = tokio::select! {
             biased;

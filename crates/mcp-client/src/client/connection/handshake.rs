@@ -66,7 +66,7 @@ pub(crate) async fn establish(
     // If the fallback transport fails too, the error of the first transport is the useful one.
     let connection = connection.await.map_err(|_| error)?;
     client
-        .0
+        .inner
         .uses_fallback_connector
         .store(true, Ordering::Relaxed);
     Ok(connection)

@@ -73,7 +73,7 @@ impl McpClient {
     /// Returns the live connection, if there is one.
     pub(crate) fn current_connection(&self) -> Option<Arc<McpConnection>> {
         let live = self
-            .0
+            .inner
             .connection
             .read()
             .unwrap_or_else(PoisonError::into_inner);
@@ -82,7 +82,7 @@ impl McpClient {
 
     pub(crate) fn take_connection(&self) -> Option<Arc<McpConnection>> {
         let mut live = self
-            .0
+            .inner
             .connection
             .write()
             .unwrap_or_else(PoisonError::into_inner);
@@ -252,7 +252,7 @@ async fn connect(
             drop(before);
             subscribe_to_changes(&client.inner, &connection);
             client
-                .0
+                .inner
                 .handler
                 .on_server_event(client.name(), ServerEvent::Connected);
             // The connection may have ended, or the client may have been closed, before it was
