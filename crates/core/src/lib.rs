@@ -7,9 +7,11 @@ mod change;
 mod clock;
 mod document;
 mod error_code;
+mod fair_permits;
 mod ids;
 mod invocation;
 mod json_size;
+mod process_group;
 mod prompt_fence;
 mod score;
 mod session;
@@ -24,12 +26,14 @@ pub use change::{Change, NodeUpdate, Precondition};
 pub use clock::{Clock, IdSource, SystemClock, SystemIds};
 pub use document::{IndexKey, StoredDocument};
 pub use error_code::{ErrorCode, UnknownErrorCode};
+pub use fair_permits::{FairPermit, FairPermits, PermitHolder};
 pub use ids::{
     BranchId, CheckpointId, CrossRefId, EdgeId, GraphId, InvocationId, NodeId, RunId, SessionId,
     SnapshotId, SuspensionId, ThoughtId,
 };
 pub use invocation::{Invocation, ModelUsage};
 pub use json_size::has_more_values;
+pub use process_group::ProcessGroup;
 pub use prompt_fence::{PromptFence, disarm_tags, escape_attribute};
 pub use score::{ModelScore, Percent, Score};
 pub use session::Session;

@@ -13,11 +13,19 @@ use serde_json::Value;
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &[]),
     ("deliberate-command-language", &["deliberate-core"]),
-    ("deliberate-llm", &["deliberate-core"]),
+    (
+        "deliberate-llm",
+        &["deliberate-core", "deliberate-json-schema"],
+    ),
     ("deliberate-store", &["deliberate-core"]),
     (
         "deliberate-toolkit",
-        &["deliberate-core", "deliberate-store", "deliberate-llm"],
+        &[
+            "deliberate-core",
+            "deliberate-json-schema",
+            "deliberate-store",
+            "deliberate-llm",
+        ],
     ),
     (
         "deliberate-reasoning",
@@ -40,7 +48,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("deliberate-json-schema", &[]),
-    ("deliberate-mcp-client", &["deliberate-json-schema"]),
+    (
+        "deliberate-mcp-client",
+        &["deliberate-core", "deliberate-json-schema"],
+    ),
     (
         "deliberate-adapter",
         &[
@@ -61,7 +72,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "deliberate-toolkit",
         ],
     ),
-    ("deliberate-extract", &[]),
+    ("deliberate-extract", &["deliberate-core"]),
     ("deliberate-index", &[]),
     ("deliberate-citations", &["deliberate-core"]),
     (
