@@ -13,7 +13,11 @@ use serde_json::Value;
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &[]),
     ("deliberate-command-language", &[]),
-    ("deliberate-llm", &["deliberate-core"]),
+    ("deliberate-http-client", &["deliberate-core"]),
+    (
+        "deliberate-llm",
+        &["deliberate-core", "deliberate-http-client"],
+    ),
     ("deliberate-store", &["deliberate-core"]),
     (
         "deliberate-toolkit",
@@ -40,7 +44,14 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("deliberate-json-schema", &[]),
-    ("deliberate-mcp-client", &["deliberate-json-schema"]),
+    (
+        "deliberate-mcp-client",
+        &[
+            "deliberate-core",
+            "deliberate-http-client",
+            "deliberate-json-schema",
+        ],
+    ),
     (
         "deliberate-adapter",
         &[
@@ -62,7 +73,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("deliberate-extract", &[]),
-    ("deliberate-index", &[]),
+    (
+        "deliberate-index",
+        &["deliberate-core", "deliberate-http-client"],
+    ),
     ("deliberate-citations", &["deliberate-core"]),
     (
         "deliberate-research",
@@ -70,6 +84,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "deliberate-citations",
             "deliberate-core",
             "deliberate-extract",
+            "deliberate-http-client",
             "deliberate-index",
             "deliberate-store",
             "deliberate-llm",
@@ -80,6 +95,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "deliberate-server",
         &[
             "deliberate-core",
+            "deliberate-http-client",
             "deliberate-json-schema",
             "deliberate-llm",
             "deliberate-toolkit",
@@ -92,6 +108,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "deliberate-core",
             "deliberate-extract",
             "deliberate-gateway",
+            "deliberate-http-client",
             "deliberate-index",
             "deliberate-json-schema",
             "deliberate-command-language",
@@ -115,6 +132,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "deliberate-conformance",
         &[
             "deliberate-adapter",
+            "deliberate-http-client",
             "deliberate-mcp-client",
             "deliberate-core",
             "deliberate-reasoning",
