@@ -17,14 +17,18 @@ pub fn root_cause(error: &(dyn Error + 'static)) -> Option<String> {
 /// Finds the message in the error bodies of model services: `{error: {message}}`, `{error: "…"}`,
 /// `{message}`, `{detail}`, `{errors: [{message}]}`.
 pub fn find_error_message(body: &Value) -> Option<&str> {
-    const KEYS: [&str; 5] = ["error", "message", "detail", "errors", "msg"];
-    match body {
+    find_message(body, &["error", "message", "detail", "errors", "msg"])
+}
+
+/// Finds the first text below these keys, in their order.
+pub(crate) fn find_message<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
+    match value {
         Value::String(text) => Some(text),
-        Value::Array(items) => items.first().and_then(find_error_message),
-        Value::Object(members) => KEYS
+        Value::Array(items) => find_message(items.first()?, keys),
+        Value::Object(members) => keys
             .iter()
             .filter_map(|key| members.get(*key))
-            .find_map(find_error_message),
+            .find_map(|value| find_message(value, keys)),
         _ => None,
     }
 }

@@ -14,7 +14,7 @@ use super::{
     request::{host_label, redacted_url},
     retry::FetchAttemptError,
 };
-use crate::{content_type, read_prefix, retry_after};
+use crate::{content_type, error_text::find_message, read_prefix, retry_after};
 
 /// The most bytes of an error response that are read.
 const MAX_ERROR_BODY_BYTES: usize = 4 * 1024;
@@ -22,6 +22,9 @@ const MAX_ERROR_BODY_BYTES: usize = 4 * 1024;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest error message that is passed on.
 const MAX_ERROR_MESSAGE_CHARS: usize = 200;
+
+/// Where sources put their message; some have a general `error` beside it.
+const MESSAGE_KEYS: &[&str] = &["message", "error", "detail", "error_message"];
 
 /// The rules by which a response is classified.
 pub(super) struct ResponseClassifier<'a> {
@@ -88,7 +91,10 @@ impl ResponseClassifier<'_> {
         let text = String::from_utf8_lossy(&bytes);
         let said = match kind.as_str() {
             "text/plain" => text.into_owned(),
-            it if it.ends_with("json") => find_error_message(&serde_json::from_str(&text).ok()?)?,
+            it if it.ends_with("json") => {
+                let body: Value = serde_json::from_str(&text).ok()?;
+                find_message(&body, MESSAGE_KEYS)?.to_owned()
+            }
             _ => return None,
         };
         let mut said = said.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -118,19 +124,4 @@ fn reject_compressed(response: Response, url: &Url) -> Result<Response, FetchAtt
         }));
     }
     Ok(response)
-}
-
-/// Finds the error message: `{"message": …}`, `{"error": …}`, `{"error": {"message": …}}`,
-/// `{"message": [{"message": …}]}`.
-fn find_error_message(value: &Value) -> Option<String> {
-    let inner = |it: &Value| it.get("message")?.as_str().map(str::to_owned);
-    let words = |it: &Value| match it {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(all) => all.first().and_then(inner),
-        it => inner(it),
-    };
-    ["message", "error", "detail", "error_message"]
-        .iter()
-        .filter_map(|it| value.get(*it))
-        .find_map(words)
 }
