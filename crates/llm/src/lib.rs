@@ -39,7 +39,7 @@ pub use tool_call::{ImageData, ToolCall, ToolCallOutput, ToolDefinition};
 pub use tool_use::{MAX_TOOL_CALLS, ModelTurn, ask_turn, ask_turn_streaming};
 
 #[cfg(feature = "http")]
-pub use http::{HttpSettings, install_crypto, is_local_url};
+pub use http::HttpSettings;
 #[cfg(feature = "http")]
 pub use local_discovery::{LocalServer, ProbeTarget, find_local};
 #[cfg(feature = "http")]

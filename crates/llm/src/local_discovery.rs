@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
+use deliberate_http_client::{client_builder, parse_base_url, read_body};
 use futures::future::join_all;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::{
-    http::{base_url, client, read_body},
-    providers::table::vendors,
-};
+use crate::providers::table::vendors;
 
 /// Largest list of models that is read.
 const MAX_LIST_BYTES: usize = 1024 * 1024;
@@ -60,14 +58,14 @@ pub async fn find_local(probes: &[ProbeTarget], timeout: Duration) -> Option<Loc
 }
 
 async fn probe(probe: &ProbeTarget, limit: Duration) -> Option<LocalServer> {
-    let base = base_url(&probe.vendor, &probe.base_url).ok()?;
-    let client = client(&base).ok()?;
+    let base = parse_base_url(&probe.base_url).ok()?;
+    let client = client_builder(&base).ok()?.build().ok()?;
     let list = async {
         let response = client.get(format!("{base}/models")).send().await.ok()?;
         if !response.status().is_success() {
             return None;
         }
-        let body = read_body(response, MAX_LIST_BYTES).await.ok()??;
+        let body = read_body(response, MAX_LIST_BYTES).await.ok()?;
         serde_json::from_slice::<Value>(&body).ok()
     };
     let list = timeout(limit, list).await.ok()??;

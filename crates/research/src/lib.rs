@@ -46,12 +46,3 @@ pub fn register(
         .with_resources(ArticleResources)
         .with_listener(Arc::new(resources::IndexChangeListener(services.clone())))
 }
-
-/// Creates a folder and its parents for the user alone, because reading is private.
-pub(crate) fn create_private_folder(folder: &std::path::Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}

@@ -36,3 +36,10 @@ pub(crate) fn fence_passage(
 pub(crate) fn disarm_passage_tags(text: &str) -> String {
     disarm_tags(text, FENCE_TAGS).into_owned()
 }
+
+/// Removes characters from foreign text that could be taken for markup or for a prompt fence.
+pub(crate) fn strip_markup_chars(text: &str) -> String {
+    disarm_passage_tags(text)
+        .replace('<', "‹")
+        .replace('`', "'")
+}

@@ -203,6 +203,7 @@ fn http_client_options(options: &ResearchOptions) -> HttpClientOptions {
         folder: options.folder.as_ref().map(|it| it.join("web")),
         cache_bytes: HTTP_CACHE_BYTES,
         trusted_origins: trusted.into_iter().collect(),
+        clean_message: crate::prompt_fence::strip_markup_chars,
     }
 }
 

@@ -11,6 +11,7 @@ mod mock_mcp_server;
 pub mod mock_provider;
 pub mod prompt_fence_corpus;
 pub mod raw_http;
+pub mod raw_http_server;
 mod stdio_client;
 
 pub use clock::{CountingIds, FixedClock};

@@ -1,8 +1,9 @@
 //! A browser without a user: opens the authorization page and follows its redirect.
 
+use deliberate_http_client::client_builder;
 use deliberate_mcp_client::oauth::{Browser, LoginError};
 use futures::future::BoxFuture;
-use reqwest::{header::LOCATION, redirect::Policy};
+use reqwest::header::LOCATION;
 use url::Url;
 
 pub(crate) struct HeadlessBrowser {
@@ -11,12 +12,8 @@ pub(crate) struct HeadlessBrowser {
 
 impl HeadlessBrowser {
     pub(crate) fn new() -> anyhow::Result<Self> {
-        // An error means that a provider is installed already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
-            .redirect(Policy::none())
-            .no_proxy()
-            .build()?;
+        let here = Url::parse("http://localhost")?;
+        let http = client_builder(&here)?.build()?;
         Ok(Self { http })
     }
 }

@@ -13,11 +13,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use deliberate_llm::{install_crypto, is_local_url};
+use deliberate_http_client::{BodyError, client_builder, is_loopback, read_body, root_cause};
 use futures::future::BoxFuture;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use opentelemetry_http::{HttpClient, HttpError};
-use reqwest::{Client, redirect::Policy};
+use reqwest::Client;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::runtime::{Builder, Handle, Runtime};
 use url::Url;
@@ -51,17 +51,13 @@ impl OtlpHttpClient {
         headers: &[(String, SecretString)],
         limit: Duration,
     ) -> Result<Self, TelemetryError> {
-        let nearby = is_local_url(endpoint.as_str());
-        if !headers.is_empty() && endpoint.scheme() != "https" && !nearby {
+        if !headers.is_empty() && endpoint.scheme() != "https" && !is_loopback(endpoint) {
             return Err(TelemetryError::Exposed);
         }
-        install_crypto();
-        let builder = Client::builder()
-            .redirect(Policy::none())
-            .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")))
+        let builder = client_builder(endpoint)
+            .map_err(|error| TelemetryError::Sender(error.to_string()))?
             .default_headers(build_headers(headers)?)
             .timeout(limit);
-        let builder = if nearby { builder.no_proxy() } else { builder };
         let client = builder
             .build()
             .map_err(|error| TelemetryError::Sender(error.to_string()))?;
@@ -134,8 +130,11 @@ impl Drop for OtlpHttpClient {
 async fn send_request(client: &Client, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
     let (parts, body) = request.into_parts();
     // The URL may contain private data.
-    let said = |error: reqwest::Error| root_cause(&error.without_url());
-    let mut answer = client
+    let said = |error: reqwest::Error| {
+        let error = error.without_url();
+        root_cause(&error).unwrap_or_else(|| error.to_string())
+    };
+    let answer = client
         .post(parts.uri.to_string())
         .headers(parts.headers)
         .body(body)
@@ -145,24 +144,12 @@ async fn send_request(client: &Client, request: Request<Bytes>) -> Result<Respon
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = answer.status();
     *response.headers_mut() = answer.headers().clone();
-    let mut taken = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(said)? {
-        if taken.len() + chunk.len() > MAX_RESPONSE_BYTES {
-            return Err("its response is too long".to_owned());
-        }
-        taken.extend_from_slice(&chunk);
-    }
-    *response.body_mut() = Bytes::from(taken);
+    let body = read_body(answer, MAX_RESPONSE_BYTES).await;
+    *response.body_mut() = body.map_err(|error| match error {
+        BodyError::TooLarge { .. } => "its response is too long".to_owned(),
+        BodyError::Interrupted(error) => said(error),
+    })?;
     Ok(response)
-}
-
-/// Returns the innermost cause, which is the useful one.
-fn root_cause(error: &reqwest::Error) -> String {
-    let mut deepest: &dyn std::error::Error = error;
-    while let Some(source) = deepest.source() {
-        deepest = source;
-    }
-    deepest.to_string()
 }
 
 fn build_headers(headers: &[(String, SecretString)]) -> Result<HeaderMap, TelemetryError> {

@@ -1,14 +1,13 @@
 //! HTTP client of one provider: sends requests with rate limit, retries, deadline and size limit.
 
-use std::{
-    error::Error as _,
-    sync::{
-        OnceLock,
-        atomic::{AtomicU32, Ordering},
-    },
-};
+use std::time::Duration;
 
-use backon::Retryable;
+use bytes::Bytes;
+use deliberate_core::{Clock as _, SystemClock};
+use deliberate_http_client::{
+    BodyError, LazyClient, LimiterError, RateHeaders, RequestLimiter, RetryPolicy, client_builder,
+    read_body, retry, retry_after, root_cause, until_reset,
+};
 use reqwest::{Client, Response, header::HeaderMap};
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -20,18 +19,22 @@ use url::Url;
 
 use super::{
     HttpSettings,
+    attempt_error::ProviderAttemptError,
+    base_url,
     error_body::{error_message, excerpt, is_html},
-    limiter::{Limiter, LimiterError},
     request::{ProviderAuth, ProviderEndpoint, ProviderRequest, ProviderResponse},
-    retry::{self, ProviderAttemptError},
-    retry_after::{self, RateHeaders},
     stream::{ProviderEventStream, ResponseKind, is_stream},
-    tls,
 };
 use crate::ModelError;
 
 /// Largest response body that is read.
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
+
+/// Longest delay between two attempts, unless the provider asks for a longer one.
+const MAX_RETRY_DELAY: Duration = Duration::from_mins(1);
+
+/// Longest wait that is accepted from a provider; a later header replaces it.
+const MAX_RATE_WAIT: Duration = Duration::from_hours(1);
 
 /// HTTP client of one provider. The underlying client is built with the first request.
 pub(crate) struct ProviderClient {
@@ -41,23 +44,26 @@ pub(crate) struct ProviderClient {
     headers: HeaderMap,
     rate_headers: RateHeaders,
     settings: HttpSettings,
-    limiter: Limiter,
-    client: OnceLock<Client>,
+    limiter: RequestLimiter,
+    client: LazyClient,
 }
 
 impl ProviderClient {
     pub(crate) fn new(endpoint: ProviderEndpoint) -> Result<Self, ModelError> {
-        let base = tls::base_url(&endpoint.provider, &endpoint.base_url)?;
+        let base = base_url(&endpoint.provider, &endpoint.base_url)?;
         let headers = endpoint.header_map()?;
         Ok(Self {
-            limiter: Limiter::new(&endpoint.settings),
+            limiter: RequestLimiter::new(
+                endpoint.settings.concurrency,
+                endpoint.settings.requests_per_second,
+            ),
             provider: endpoint.provider,
             base,
             auth: endpoint.auth,
             headers,
             rate_headers: endpoint.rate_headers,
             settings: endpoint.settings,
-            client: OnceLock::new(),
+            client: LazyClient::default(),
         })
     }
 
@@ -66,7 +72,7 @@ impl ProviderClient {
     }
 
     /// Returns how long the provider refuses requests, if that is so long that they fail at once.
-    pub(crate) fn rate_limited_for(&self) -> Option<std::time::Duration> {
+    pub(crate) fn rate_limited_for(&self) -> Option<Duration> {
         self.limiter.long_pause()
     }
 
@@ -97,26 +103,22 @@ impl ProviderClient {
         deadline: Instant,
         try_once: impl Fn() -> F,
     ) -> Result<T, ModelError> {
-        let started = Instant::now();
-        let attempts = AtomicU32::new(0);
-        let attempt = || {
-            attempts.fetch_add(1, Ordering::Relaxed);
-            try_once()
+        let policy = RetryPolicy {
+            max_retries: usize::try_from(self.settings.max_retries).unwrap_or(usize::MAX),
+            first_delay: self.settings.retry_delay,
+            max_delay: MAX_RETRY_DELAY,
+            max_asked: RequestLimiter::MAX_WAIT,
+            deadline,
         };
-        attempt
-            .retry(retry::backoff(&self.settings))
-            .when(ProviderAttemptError::is_retryable)
-            .adjust(|setback, ours| retry::delay(setback, ours, deadline))
-            .notify(|setback, delay| {
-                tracing::debug!(provider = self.provider, ?delay, "retrying after {delay:?}");
-                // The provider's message may repeat parts of the prompt.
-                tracing::debug!(target: "deliberate::content", ?setback, "an attempt failed");
-            })
-            .await
-            .map_err(|setback| {
-                let attempts = attempts.load(Ordering::Relaxed);
-                setback.into_error(&self.provider, attempts, started.elapsed())
-            })
+        let notify = |error: &ProviderAttemptError, delay: Duration| {
+            tracing::debug!(provider = self.provider, ?delay, "retrying after {delay:?}");
+            // The provider's message may repeat parts of the prompt.
+            tracing::debug!(target: "deliberate::content", ?error, "an attempt failed");
+        };
+        retry(policy, try_once, notify).await.map_err(|failed| {
+            let (attempts, elapsed) = (failed.attempts, failed.elapsed);
+            failed.error.into_error(&self.provider, attempts, elapsed)
+        })
     }
 
     /// Requests a list that costs nothing. A provider without such a list also counts as reachable.
@@ -265,14 +267,13 @@ impl ProviderClient {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let wait = self.apply_rate_headers(status, &headers);
-        let body = read_body(response, MAX_BODY_BYTES)
-            .await
-            .map_err(unreachable)?
-            .ok_or_else(|| {
-                ProviderAttemptError::Final(
-                    self.invalid_response("the response is larger than 8 MiB".to_owned(), ""),
-                )
-            })?;
+        let body = read_body(response, MAX_BODY_BYTES).await;
+        let body: Bytes = body.map_err(|error| match error {
+            BodyError::Interrupted(error) => unreachable(error),
+            BodyError::TooLarge { .. } => ProviderAttemptError::Final(
+                self.invalid_response("the response is larger than 8 MiB".to_owned(), ""),
+            ),
+        })?;
         match status {
             429 => Err(ProviderAttemptError::Limited(wait)),
             408 | 500.. if !request.is_refused(status, &body) => {
@@ -291,10 +292,13 @@ impl ProviderClient {
     }
 
     /// Applies the rate-limit headers to the limiter and returns the wait they ask for.
-    fn apply_rate_headers(&self, status: u16, headers: &HeaderMap) -> Option<std::time::Duration> {
+    fn apply_rate_headers(&self, status: u16, headers: &HeaderMap) -> Option<Duration> {
         let failed = status == 408 || status == 429 || status >= 500;
-        let asked = failed.then(|| retry_after::retry_after(headers)).flatten();
-        let wait = asked.or_else(|| retry_after::until_reset(headers, self.rate_headers));
+        let now = SystemClock.now();
+        let asked = failed.then(|| retry_after(headers, now, MAX_RATE_WAIT));
+        let wait = asked
+            .flatten()
+            .or_else(|| until_reset(headers, self.rate_headers, now, MAX_RATE_WAIT));
         match wait {
             Some(wait) => self.limiter.pause(wait),
             None if !failed => self.limiter.end_trial(),
@@ -303,20 +307,17 @@ impl ProviderClient {
         wait
     }
 
-    /// Returns the underlying client. A failure to build it is not stored: it may be a moment without
-    /// file descriptors.
     fn client(&self) -> Result<&Client, ProviderAttemptError> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
-        }
-        let built = tls::client(&self.base).map_err(|error| {
-            let reason = root_cause(&error);
+        let client = self.client.get_or_build(|| client_builder(&self.base));
+        client.map_err(|error| {
             ProviderAttemptError::Final(ModelError::Misconfigured {
                 provider: self.provider.clone(),
-                reason: format!("the HTTP client could not be built: {reason}"),
+                reason: format!(
+                    "the HTTP client could not be built: {}",
+                    excerpt(&error.to_string())
+                ),
             })
-        })?;
-        Ok(self.client.get_or_init(|| built))
+        })
     }
 
     /// Removes the API key from the provider's text, in case it is repeated there. This must happen
@@ -344,34 +345,15 @@ async fn with_deadline<T>(
     }
 }
 
-/// Reads a body in chunks; returns `None` if it is larger than `most`.
-pub(crate) async fn read_body(
-    mut response: Response,
-    most: usize,
-) -> Result<Option<Vec<u8>>, reqwest::Error> {
-    let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await? {
-        if body.len() + piece.len() > most {
-            return Ok(None);
-        }
-        body.extend_from_slice(&piece);
-    }
-    Ok(Some(body))
-}
-
 #[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
 fn unreachable(error: reqwest::Error) -> ProviderAttemptError {
-    ProviderAttemptError::Unreachable(root_cause(&error))
+    ProviderAttemptError::Unreachable(innermost_reason(&error))
 }
 
-/// Returns the innermost cause: "connection refused" says more than "error sending request", and it
-/// contains no URL.
-pub(super) fn root_cause(error: &reqwest::Error) -> String {
-    let Some(mut cause) = error.source() else {
-        return "the connection was interrupted".to_owned();
-    };
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    excerpt(&cause.to_string())
+/// Returns the innermost cause, shortened.
+pub(super) fn innermost_reason(error: &reqwest::Error) -> String {
+    root_cause(error).map_or_else(
+        || "the connection was interrupted".to_owned(),
+        |cause| excerpt(&cause),
+    )
 }

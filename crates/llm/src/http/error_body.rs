@@ -1,6 +1,7 @@
 //! Extracts one short line from an error body.
 
 use deliberate_core::ellipsize;
+use deliberate_http_client::find_error_message;
 use serde_json::Value;
 
 /// Longest excerpt of a response body.
@@ -11,9 +12,9 @@ const MAX_CHARS: usize = 300;
 pub(super) fn error_message(body: &str) -> String {
     let text = body.trim();
     if let Ok(value) = serde_json::from_str::<Value>(text)
-        && let Some(message) = find_message(&value)
+        && let Some(message) = find_error_message(&value)
     {
-        return excerpt(&message);
+        return excerpt(message);
     }
     if text.is_empty() {
         "it gave no details".to_owned()
@@ -34,21 +35,6 @@ pub(super) fn excerpt(text: &str) -> String {
 
 pub(super) fn is_html(text: &str) -> bool {
     text.trim_start().starts_with('<')
-}
-
-/// Finds the message in the shapes that providers use: `{error: {message}}`, `{error: "…"}`,
-/// `{message}`, `{detail}`, `{errors: [{message}]}`.
-fn find_message(value: &Value) -> Option<String> {
-    const KEYS: [&str; 5] = ["error", "message", "detail", "errors", "msg"];
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(items) => items.first().and_then(find_message),
-        Value::Object(members) => KEYS
-            .iter()
-            .filter_map(|key| members.get(*key))
-            .find_map(find_message),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

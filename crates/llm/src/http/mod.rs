@@ -1,24 +1,23 @@
 //! HTTP for all providers: rate-limited, retried where it can help, and bounded in time and size.
 //! No error contains a secret.
 
+mod attempt_error;
 mod client;
 mod error_body;
-mod limiter;
 mod request;
-mod retry;
-mod retry_after;
-mod sse;
 mod stream;
-mod tls;
 
-pub(crate) use client::{ProviderClient, read_body};
+pub(crate) use client::ProviderClient;
+pub(crate) use deliberate_http_client::RateHeaders;
 pub(crate) use request::{ProviderAuth, ProviderEndpoint, ProviderRequest, ProviderResponse};
-pub(crate) use retry_after::RateHeaders;
 pub(crate) use stream::ResponseKind;
-pub(crate) use tls::{base_url, client};
-pub use tls::{install_crypto, is_local_url};
 
 use std::time::Duration;
+
+use deliberate_http_client::parse_base_url;
+use url::Url;
+
+use crate::ModelError;
 
 /// Timeouts, retries and rate limits of one provider.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,4 +44,12 @@ impl Default for HttpSettings {
             requests_per_second: None,
         }
     }
+}
+
+/// Parses a provider's base URL.
+pub(crate) fn base_url(provider: &str, text: &str) -> Result<Url, ModelError> {
+    parse_base_url(text).map_err(|error| ModelError::Misconfigured {
+        provider: provider.to_owned(),
+        reason: error.to_string(),
+    })
 }

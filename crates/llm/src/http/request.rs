@@ -1,5 +1,6 @@
 //! Requests to providers and their responses.
 
+use bytes::Bytes;
 use reqwest::{
     Method,
     header::{HeaderMap, HeaderName, HeaderValue},
@@ -76,7 +77,7 @@ impl ProviderRequest {
 pub(crate) struct ProviderResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
+    pub(super) body: Bytes,
 }
 
 impl ProviderResponse {

@@ -3,22 +3,21 @@
 
 use std::collections::VecDeque;
 
+use deliberate_http_client::{SseEventTooLarge, SseParser, SseParserEvent, content_type};
 use reqwest::Response;
 use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Instant, timeout_at},
 };
 
-use super::{
-    ProviderClient,
-    client::root_cause,
-    request::ProviderResponse,
-    sse::{SseDecoder, SseEventTooLarge},
-};
+use super::{ProviderClient, client::innermost_reason, request::ProviderResponse};
 use crate::ModelError;
 
 /// Largest stream that is read; each token of an answer has its own envelope in it.
 const MAX_STREAM_BYTES: usize = 32 * 1024 * 1024;
+
+/// Largest event that is read.
+const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
 /// Response to a request for a stream.
 pub(crate) enum ResponseKind<'h> {
@@ -29,11 +28,7 @@ pub(crate) enum ResponseKind<'h> {
 
 /// Returns whether the response is successful and a stream of events.
 pub(super) fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get("content-type");
-    response.status().is_success()
-        && kind
-            .and_then(|kind| kind.to_str().ok())
-            .is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"))
+    response.status().is_success() && content_type(response.headers()) == "text/event-stream"
 }
 
 /// The events of a response.
@@ -44,7 +39,7 @@ pub(crate) struct ProviderEventStream<'h> {
     _permit: OwnedSemaphorePermit,
     deadline: Instant,
     started_at: Instant,
-    events: SseDecoder,
+    events: Box<SseParser>,
     ready: VecDeque<String>,
     bytes: usize,
 }
@@ -62,7 +57,7 @@ impl<'h> ProviderEventStream<'h> {
             _permit: place,
             deadline,
             started_at: Instant::now(),
-            events: SseDecoder::default(),
+            events: Box::new(SseParser::new(MAX_EVENT_BYTES)),
             ready: VecDeque::new(),
             bytes: 0,
         }
@@ -84,12 +79,13 @@ impl<'h> ProviderEventStream<'h> {
                     provider: self.http.provider().to_owned(),
                     after: self.started_at.elapsed(),
                 })?
-                .map_err(|error| self.invalid_stream(&root_cause(&error)))?;
+                .map_err(|error| self.invalid_stream(&innermost_reason(&error)))?;
             if let Some(piece) = piece {
                 self.push(&piece)?;
             } else {
                 self.response = None;
-                self.ready.extend(self.events.finish());
+                let ended = self.events.finish(&mut collect_data(&mut self.ready));
+                self.check_size(ended)?;
             }
         }
     }
@@ -109,11 +105,19 @@ impl<'h> ProviderEventStream<'h> {
             let reason = "the response is larger than 32 MiB".to_owned();
             return Err(self.http.invalid_response(reason, ""));
         }
-        let ended = self.events.push(piece).map_err(|SseEventTooLarge| {
+        let read = (self.events).feed(piece, &mut collect_data(&mut self.ready));
+        self.check_size(read)
+    }
+
+    fn check_size(&self, read: Result<(), SseEventTooLarge>) -> Result<(), ModelError> {
+        read.map_err(|SseEventTooLarge| {
             let reason = "an event of the response is larger than 1 MiB".to_owned();
             self.http.invalid_response(reason, "")
-        })?;
-        self.ready.extend(ended);
-        Ok(())
+        })
     }
+}
+
+/// Keeps an event's data alone: the formats parsed here repeat the event's name in it.
+fn collect_data(ready: &mut VecDeque<String>) -> impl FnMut(&SseParserEvent<'_>) {
+    |event: &SseParserEvent<'_>| ready.push_back(String::from_utf8_lossy(event.data).into_owned())
 }

@@ -11,14 +11,11 @@ use std::{
     time::Duration,
 };
 
+use deliberate_http_client::is_local_url;
 use secrecy::SecretString;
 
 use super::{anthropic, chat_json::TokenPrices, langbase, openai};
-use crate::{
-    ChatModel, ModelError,
-    http::{HttpSettings, is_local_url},
-    vendors::Vendor,
-};
+use crate::{ChatModel, ModelError, http::HttpSettings, vendors::Vendor};
 
 /// Default time limit for one attempt at a model on this machine, which may write slowly.
 const LOCAL_TIMEOUT: Duration = Duration::from_mins(5);

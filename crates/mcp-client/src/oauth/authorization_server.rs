@@ -1,12 +1,13 @@
 //! The authorization server of an MCP server: discovery, checks and token grants.
 
+use deliberate_http_client::{install_crypto, is_loopback};
 use rmcp::transport::auth::{
     AuthError, AuthorizationCallback, AuthorizationManager, AuthorizationMetadata,
     ClientCredentialsConfig, CredentialStore as _, InMemoryCredentialStore, OAuthClientConfig,
     StoredCredentials,
 };
 use secrecy::{ExposeSecret as _, SecretString};
-use url::{Host, Url};
+use url::Url;
 
 use super::{OAuthClientOptions, browser_login::Browser, error, token_store::RegisteredClient};
 use crate::transport::TransportError;
@@ -27,8 +28,8 @@ impl AuthorizationServer {
     /// Discovers the authorization server from the challenge of the MCP server, or by asking the
     /// server.
     pub(super) async fn discover(server: &Url, said: Option<&str>) -> Result<Self, TransportError> {
-        // An error means that a provider is installed already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        // The SDK builds HTTP clients of its own.
+        install_crypto();
         let failed = |error: AuthError| error::from_auth_error(&error, &[]);
         let manager = AuthorizationManager::new(server.as_str()).await;
         let mut manager = manager.map_err(failed)?;
@@ -232,13 +233,4 @@ fn check(server: &Url, metadata: &AuthorizationMetadata) -> Result<(), Transport
         }
     }
     Ok(())
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }

@@ -14,7 +14,6 @@ use crate::config::TransportConfig;
 mod error;
 pub mod http;
 pub mod sse;
-pub(crate) mod sse_parser;
 pub mod stdio;
 pub mod websocket;
 

@@ -18,7 +18,10 @@ use super::{
         xml::XmlElement,
     },
 };
-use crate::http::{HttpClient, HttpClientError, SourceRateLimit, strip_markup_chars};
+use crate::{
+    http::{HttpClient, HttpClientError, SourceRateLimit},
+    prompt_fence::strip_markup_chars,
+};
 
 /// The most words that an abstract must contain all of. With more words any of them suffices, and
 /// the best match comes first.

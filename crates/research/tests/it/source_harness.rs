@@ -106,6 +106,7 @@ fn client_options(server: &MockServer) -> HttpClientOptions {
         folder: None,
         cache_bytes: 1 << 20,
         trusted_origins: vec![server.uri()],
+        clean_message: str::to_owned,
     }
 }
 

@@ -13,9 +13,10 @@ use serde_json::Value;
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &[]),
     ("deliberate-command-language", &["deliberate-core"]),
+    ("deliberate-http-client", &["deliberate-core"]),
     (
         "deliberate-llm",
-        &["deliberate-core", "deliberate-json-schema"],
+        &["deliberate-core", "deliberate-http-client", "deliberate-json-schema"],
     ),
     ("deliberate-store", &["deliberate-core"]),
     (
@@ -50,7 +51,11 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-json-schema", &[]),
     (
         "deliberate-mcp-client",
-        &["deliberate-core", "deliberate-json-schema"],
+        &[
+            "deliberate-core",
+            "deliberate-http-client",
+            "deliberate-json-schema",
+        ],
     ),
     (
         "deliberate-adapter",
@@ -73,7 +78,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("deliberate-extract", &["deliberate-core"]),
-    ("deliberate-index", &[]),
+    (
+        "deliberate-index",
+        &["deliberate-core", "deliberate-http-client"],
+    ),
     ("deliberate-citations", &["deliberate-core"]),
     (
         "deliberate-research",
@@ -81,6 +89,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "deliberate-citations",
             "deliberate-core",
             "deliberate-extract",
+            "deliberate-http-client",
             "deliberate-index",
             "deliberate-store",
             "deliberate-llm",
@@ -91,6 +100,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "deliberate-server",
         &[
             "deliberate-core",
+            "deliberate-http-client",
             "deliberate-json-schema",
             "deliberate-llm",
             "deliberate-toolkit",
@@ -103,6 +113,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "deliberate-core",
             "deliberate-extract",
             "deliberate-gateway",
+            "deliberate-http-client",
             "deliberate-index",
             "deliberate-json-schema",
             "deliberate-command-language",
@@ -126,6 +137,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "deliberate-conformance",
         &[
             "deliberate-adapter",
+            "deliberate-http-client",
             "deliberate-mcp-client",
             "deliberate-core",
             "deliberate-reasoning",

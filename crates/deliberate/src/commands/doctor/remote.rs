@@ -5,8 +5,9 @@
 
 use std::{fmt, io::Write, process::ExitCode, time::Duration};
 
-use deliberate_llm::{install_crypto, is_local_url};
-use reqwest::{Client, StatusCode, redirect::Policy};
+use bytes::Bytes;
+use deliberate_http_client::{BodyError, client_builder, is_loopback, read_body};
+use reqwest::StatusCode;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use url::Url;
@@ -134,11 +135,10 @@ async fn fetch_health(
             Some(environment.secret(name).ok_or_else(missing)?)
         }
     };
-    let nearby = is_local_url(url.as_str());
-    if token.is_some() && url.scheme() != "https" && !nearby {
+    if token.is_some() && url.scheme() != "https" && !is_loopback(&url) {
         return Err(HealthCheckError::PlaintextToken);
     }
-    let exchange = send_request(&url, token.as_ref(), nearby);
+    let exchange = send_request(&url, token.as_ref());
     let (status, body) = tokio::time::timeout(REQUEST_TIMEOUT, exchange)
         .await
         .map_err(|_| HealthCheckError::TimedOut(url.clone()))??;
@@ -194,14 +194,11 @@ fn parse_health_url(text: &str) -> Result<Url, HealthCheckError> {
 async fn send_request(
     url: &Url,
     token: Option<&SecretString>,
-    nearby: bool,
-) -> Result<(StatusCode, Vec<u8>), HealthCheckError> {
+) -> Result<(StatusCode, Bytes), HealthCheckError> {
     let trouble = |error: reqwest::Error| classify_error(url, &error.without_url());
-    install_crypto();
-    let builder = Client::builder()
-        .redirect(Policy::none())
-        .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
-    let builder = if nearby { builder.no_proxy() } else { builder };
+    let builder = client_builder(url).map_err(|error| {
+        HealthCheckError::Unreachable(url.clone(), one_line(&error.to_string(), MAX_DISPLAY_CHARS))
+    })?;
     let mut request = builder
         .build()
         .map_err(trouble)?
@@ -210,16 +207,17 @@ async fn send_request(
     if let Some(token) = token {
         request = request.bearer_auth(token.expose_secret());
     }
-    let mut answer = request.send().await.map_err(trouble)?;
-    let mut body = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(trouble)? {
-        if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
+    let answer = request.send().await.map_err(trouble)?;
+    let status = answer.status();
+    let body = read_body(answer, MAX_RESPONSE_BYTES).await;
+    let body = body.map_err(|error| match error {
+        BodyError::Interrupted(error) => trouble(error),
+        BodyError::TooLarge { .. } => {
             let seen = "its response is too long".to_owned();
-            return Err(HealthCheckError::NotOurServer(url.clone(), seen));
+            HealthCheckError::NotOurServer(url.clone(), seen)
         }
-        body.extend_from_slice(&chunk);
-    }
-    Ok((answer.status(), body))
+    })?;
+    Ok((status, body))
 }
 
 fn classify_error(url: &Url, error: &reqwest::Error) -> HealthCheckError {

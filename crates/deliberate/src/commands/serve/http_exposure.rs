@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, num::NonZeroU32};
 
+use deliberate_http_client::is_loopback;
 use deliberate_server::http::limits::LimitOptions;
 
 use crate::config::HttpServerSettings;
@@ -14,12 +15,7 @@ pub(super) fn is_foreign(host: &str) -> bool {
 /// Returns whether other machines are to reach this address, possibly through a proxy.
 pub(super) fn is_public(url: Option<&str>) -> bool {
     let url = url.and_then(|url| url::Url::parse(url).ok());
-    url.is_some_and(|url| match url.host() {
-        Some(url::Host::Domain(name)) => name != "localhost",
-        Some(url::Host::Ipv4(address)) => !address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => !address.is_loopback(),
-        None => true,
-    })
+    url.is_some_and(|url| !is_loopback(&url))
 }
 
 /// Returns whether other machines reach the server: at its address, or through a proxy.

@@ -1,9 +1,10 @@
 //! Detects server entries that are this program itself. Such a server would start itself again
 //! without end; clients that use this program list it among their servers.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use deliberate_http_client::is_loopback;
 use serde_json::{Map, Value};
 use url::{Host, Url};
 
@@ -67,22 +68,15 @@ pub(crate) fn connects_to_this_program(
     let Some(url) = url else {
         return false;
     };
-    let here = match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => {
-            address.is_loopback() || is_listen_address(listen, address.into())
-        }
-        Some(Host::Ipv6(address)) => {
-            address.is_loopback() || is_listen_address(listen, address.into())
-        }
-        None => false,
+    let address = match url.host() {
+        Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+        Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+        Some(Host::Domain(_)) | None => None,
     };
+    let is_listen_address = address.is_some() && address == listen.map(|listen| listen.ip());
+    let here = is_loopback(&url) || is_listen_address;
     let port = listen.map_or(DEFAULT_PORT, |listen| listen.port());
     here && url.port_or_known_default() == Some(port)
-}
-
-fn is_listen_address(listen: Option<SocketAddr>, address: std::net::IpAddr) -> bool {
-    listen.is_some_and(|listen| listen.ip() == address)
 }
 
 /// Returns whether the entry has its own settings file, in which other servers may be listed.

@@ -1,5 +1,6 @@
 //! Extracts a short error message from a service's response.
 
+use deliberate_http_client::find_error_message;
 use serde_json::Value;
 
 use super::head;
@@ -11,7 +12,7 @@ const MAX_BYTES: usize = 300;
 pub(super) fn error_message(body: &str) -> String {
     let text = body.trim();
     let found = serde_json::from_str::<Value>(text).ok();
-    match found.as_ref().and_then(find_message) {
+    match found.as_ref().and_then(find_error_message) {
         Some(sentence) => excerpt(sentence),
         None => describe_body(text).map_or_else(|| excerpt(text), |kind| format!("it sent {kind}")),
     }
@@ -33,20 +34,6 @@ pub(super) fn describe_body(body: &str) -> Option<&'static str> {
 pub(super) fn excerpt(text: &str) -> String {
     let text = head(text, MAX_BYTES).replace(char::is_control, " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Finds the message where services put it: `{error: {message}}`, `{error}`, `{message}`, `{detail}`.
-fn find_message(value: &Value) -> Option<&str> {
-    const KEYS: [&str; 5] = ["error", "message", "detail", "errors", "msg"];
-    match value {
-        Value::String(text) => Some(text),
-        Value::Array(items) => items.first().and_then(find_message),
-        Value::Object(members) => KEYS
-            .iter()
-            .filter_map(|key| members.get(*key))
-            .find_map(find_message),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

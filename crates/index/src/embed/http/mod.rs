@@ -1,10 +1,10 @@
 //! Embeddings and reranking from services over HTTP. Secrets stay out of errors and logs,
 //! responses are bounded and validated, and transient failures are retried within a deadline.
 
+mod attempt_error;
 mod cohere;
 mod error_message;
 mod openai;
-mod retry;
 mod service;
 
 use std::time::Duration;

@@ -1,35 +1,34 @@
 //! Sends one request to a service and parses its JSON response.
 
-use std::{
-    error::Error as _,
-    sync::{
-        OnceLock,
-        atomic::{AtomicU32, Ordering},
-    },
-};
+use std::time::Duration;
 
-use backon::Retryable as _;
-use reqwest::{Client, Response, StatusCode, header::HeaderValue, redirect::Policy};
+use bytes::Bytes;
+use deliberate_core::{Clock as _, SystemClock};
+use deliberate_http_client::{
+    BodyError, LazyClient, RetryPolicy, client_builder, parse_base_url, read_body, retry,
+    retry_after, root_cause,
+};
+use reqwest::{Client, Response, StatusCode, header::HeaderValue};
 use secrecy::ExposeSecret as _;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::{Instant, timeout_at};
-use url::{Host, Url};
+use url::Url;
 
-use super::{
-    ServiceSettings, error_message,
-    retry::{self, EmbedAttemptError},
-};
+use super::{ServiceSettings, attempt_error::EmbedAttemptError, error_message};
 use crate::EmbedError;
 
 /// The largest response: 128 vectors of 4,096 numbers take half of it.
 const MAX_RESPONSE_BYTES: usize = 32 * 1024 * 1024;
+
+/// The longest `Retry-After` that is accepted.
+const MAX_WAIT: Duration = Duration::from_hours(1);
 
 /// The HTTP client of a service, built with the first request.
 #[derive(Debug)]
 pub(super) struct ServiceClient {
     settings: ServiceSettings,
     url: Url,
-    client: OnceLock<Client>,
+    client: LazyClient,
 }
 
 impl ServiceClient {
@@ -50,7 +49,7 @@ impl ServiceClient {
         Ok(Self {
             settings,
             url,
-            client: OnceLock::new(),
+            client: LazyClient::default(),
         })
     }
 
@@ -66,22 +65,24 @@ impl ServiceClient {
         let body = serde_json::to_vec(body)
             .map_err(|error| misconfigured(&format!("the request can't be serialized: {error}")))?;
         let deadline = Instant::now() + self.settings.deadline;
-        let attempts = AtomicU32::new(0);
-        let attempt = || {
-            attempts.fetch_add(1, Ordering::Relaxed);
-            self.attempt(&body, deadline)
+        let policy = RetryPolicy {
+            max_retries: self.settings.retries,
+            first_delay: self.settings.retry_delay,
+            max_delay: self.settings.deadline,
+            max_asked: MAX_WAIT,
+            deadline,
         };
-        let answer = attempt
-            .retry(retry::backoff(&self.settings))
-            .when(EmbedAttemptError::is_retryable)
-            .adjust(|setback, ours| retry::delay(setback, ours, deadline))
-            .notify(|_, delay| tracing::debug!(?delay, "a service failed; trying again"))
+        let attempt = || self.attempt(&body, deadline);
+        let notify = |_: &EmbedAttemptError, delay| {
+            tracing::debug!(?delay, "a service failed; trying again");
+        };
+        let answer = retry(policy, attempt, notify)
             .await
-            .map_err(|setback| setback.into_error(attempts.load(Ordering::Relaxed)))?;
+            .map_err(|failed| failed.error.into_error(failed.attempts))?;
         serde_json::from_slice(&answer).map_err(|error| self.unreadable(&answer, &error))
     }
 
-    async fn attempt(&self, body: &[u8], deadline: Instant) -> Result<Vec<u8>, EmbedAttemptError> {
+    async fn attempt(&self, body: &[u8], deadline: Instant) -> Result<Bytes, EmbedAttemptError> {
         let end = deadline.min(Instant::now() + self.settings.attempt);
         let exchange = async {
             let mut request = self
@@ -104,10 +105,16 @@ impl ServiceClient {
     }
 
     /// Reads the body of a successful response.
-    async fn read_response(&self, response: Response) -> Result<Vec<u8>, EmbedAttemptError> {
+    async fn read_response(&self, response: Response) -> Result<Bytes, EmbedAttemptError> {
         let status = response.status();
-        let wait = retry::retry_after(response.headers());
-        let body = read_bounded(response).await?;
+        let wait = retry_after(response.headers(), SystemClock.now(), MAX_WAIT);
+        let body = read_body(response, MAX_RESPONSE_BYTES).await;
+        let body = body.map_err(|error| match error {
+            BodyError::Interrupted(error) => unreachable(error),
+            BodyError::TooLarge { .. } => EmbedAttemptError::Final(EmbedError::Malformed {
+                reason: "it is larger than 32 MiB; ask for fewer texts at once".to_owned(),
+            }),
+        })?;
         if status.is_success() {
             return Ok(body);
         }
@@ -131,29 +138,14 @@ impl ServiceClient {
         })
     }
 
-    /// Returns the client. A failure to build it is not kept, because its cause may pass, such as a
-    /// moment without file descriptors.
     fn client(&self) -> Result<&Client, EmbedAttemptError> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
-        }
-        // An error means that a provider is installed already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = Client::builder()
-            .redirect(Policy::none())
-            .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
-        let builder = if is_loopback(&self.url) {
-            builder.no_proxy()
-        } else {
-            builder
-        };
-        let built = builder.build().map_err(|error| {
-            let reason = root_cause(&error);
+        let client = self.client.get_or_build(|| client_builder(&self.url));
+        client.map_err(|error| {
+            let reason = error_message::excerpt(&error.to_string());
             EmbedAttemptError::Final(misconfigured(&format!(
                 "no HTTP client can be made: {reason}"
             )))
-        })?;
-        Ok(self.client.get_or_init(|| built))
+        })
     }
 
     fn unreadable(&self, answer: &[u8], error: &serde_json::Error) -> EmbedError {
@@ -176,54 +168,12 @@ impl ServiceClient {
     }
 }
 
-/// The URL of a method. Plain HTTP is allowed on loopback only, because keys and texts would be
-/// readable in transit.
+/// The URL of a method.
 fn method_url(base: &str, method: &str) -> Result<Url, EmbedError> {
-    let mut url = Url::parse(base.trim())
-        .map_err(|error| misconfigured(&format!("the base URL can't be read: {error}")))?;
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(misconfigured(
-            "the base URL holds a user name or password; use the key",
-        ));
-    }
-    let secure = match url.scheme() {
-        "https" => url.host().is_some(),
-        "http" => is_loopback(&url),
-        _ => false,
-    };
-    if !secure {
-        return Err(misconfigured(
-            "the base URL is not allowed: use https, or http to this machine only",
-        ));
-    }
-    url.set_query(None);
-    url.set_fragment(None);
+    let mut url = parse_base_url(base).map_err(|error| misconfigured(&error.to_string()))?;
     let path = format!("{}/{method}", url.path().trim_end_matches('/'));
     url.set_path(&path);
     Ok(url)
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
-}
-
-/// Reads a body in pieces, so that an oversized one is abandoned early.
-async fn read_bounded(mut response: Response) -> Result<Vec<u8>, EmbedAttemptError> {
-    let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(unreachable)? {
-        if body.len() + piece.len() > MAX_RESPONSE_BYTES {
-            return Err(EmbedAttemptError::Final(EmbedError::Malformed {
-                reason: "it is larger than 32 MiB; ask for fewer texts at once".to_owned(),
-            }));
-        }
-        body.extend_from_slice(&piece);
-    }
-    Ok(body)
 }
 
 fn refused(reason: &str, next: &str) -> EmbedAttemptError {
@@ -240,18 +190,10 @@ pub(super) fn misconfigured(reason: &str) -> EmbedError {
 #[expect(clippy::needless_pass_by_value, reason = "the shape `map_err` wants")]
 fn unreachable(error: reqwest::Error) -> EmbedAttemptError {
     EmbedAttemptError::Retryable {
-        reason: root_cause(&error),
+        reason: root_cause(&error).map_or_else(
+            || "the connection broke".to_owned(),
+            |cause| error_message::excerpt(&cause),
+        ),
         wait: None,
     }
-}
-
-/// The root cause: "connection refused" says more than "error sending request".
-fn root_cause(error: &reqwest::Error) -> String {
-    let Some(mut cause) = error.source() else {
-        return "the connection broke".to_owned();
-    };
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
-    error_message::excerpt(&cause.to_string())
 }

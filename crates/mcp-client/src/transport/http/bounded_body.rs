@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+use deliberate_http_client::{BodyError, content_type};
 use reqwest::{Response, header::CONTENT_TYPE};
 
 use super::error;
@@ -28,12 +30,10 @@ pub(crate) enum BodyKind {
 
 /// Determines the content type of a response from its headers.
 pub(crate) fn body_kind(response: &Response) -> BodyKind {
-    let Some(kind) = response.headers().get(CONTENT_TYPE) else {
+    if !response.headers().contains_key(CONTENT_TYPE) {
         return BodyKind::Empty;
-    };
-    let kind = kind.to_str().unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    match kind.to_ascii_lowercase().as_str() {
+    }
+    match content_type(response.headers()).as_str() {
         "text/event-stream" => BodyKind::Events,
         "text/plain" => BodyKind::Text,
         kind if kind == "application/json" || kind.ends_with("+json") => BodyKind::Json,
@@ -42,28 +42,12 @@ pub(crate) fn body_kind(response: &Response) -> BodyKind {
 }
 
 /// Reads the whole body, if it is no larger than `limit`.
-pub(crate) async fn read_body(
-    mut response: Response,
-    limit: usize,
-) -> Result<Vec<u8>, TransportError> {
-    let too_large = TransportError::TooLarge { limit };
-    let said = response.content_length().unwrap_or_default();
-    let said = usize::try_from(said).unwrap_or(usize::MAX);
-    if said > limit {
-        return Err(too_large);
-    }
-    // The announced length is no reason to reserve that much memory.
-    let mut body = Vec::with_capacity(said.min(MAX_DISCARD_BYTES));
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if body.len().saturating_add(chunk.len()) > limit => {
-                return Err(too_large);
-            }
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) => return Ok(body),
-            Err(error) => return Err(error::connection_broken(error::innermost_reason(&error))),
-        }
-    }
+pub(crate) async fn read_body(response: Response, limit: usize) -> Result<Bytes, TransportError> {
+    let body = deliberate_http_client::read_body(response, limit).await;
+    body.map_err(|error| match error {
+        BodyError::TooLarge { limit } => TransportError::TooLarge { limit },
+        BodyError::Interrupted(error) => error::connection_broken(error::innermost_reason(&error)),
+    })
 }
 
 /// Reads and discards the rest of a body.

@@ -1,8 +1,10 @@
 //! Converts HTTP failures into transport errors without secrets.
 
-use std::{error::Error as _, time::Duration};
+use std::time::Duration;
 
-use reqwest::{Response, header::RETRY_AFTER};
+use deliberate_core::{Clock as _, SystemClock};
+use deliberate_http_client::{retry_after, root_cause};
+use reqwest::Response;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,8 +30,8 @@ const KEY_LENGTH: usize = 24;
 /// Shorter secrets would match ordinary words.
 const MIN_SECRET_CHARS: usize = 4;
 
-/// The longest wait in seconds that a server may ask for.
-const MAX_RETRY_AFTER: u64 = 24 * 60 * 60;
+/// The longest wait that a server may ask for.
+const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
 
 /// Converts the error of a request without an answer.
 pub(super) fn from_reqwest(error: &reqwest::Error, connect: Duration) -> TransportError {
@@ -59,13 +61,7 @@ pub(crate) fn connection_broken(reason: impl Into<String>) -> TransportError {
 
 /// Returns the innermost cause; the outer ones only say what was tried, and contain the URL.
 pub(crate) fn innermost_reason(error: &reqwest::Error) -> String {
-    let mut inner = error.source();
-    let mut text = None;
-    while let Some(error) = inner {
-        text = Some(error.to_string());
-        inner = error.source();
-    }
-    text.unwrap_or_else(|| "the request failed".to_owned())
+    root_cause(error).unwrap_or_else(|| "the request failed".to_owned())
 }
 
 /// A response with an error status.
@@ -83,7 +79,7 @@ pub(crate) async fn read_status_error(
     secrets: &[SecretString],
 ) -> HttpStatusError {
     let status = response.status().as_u16();
-    let retry_after = retry_after(&response);
+    let retry_after = retry_after(response.headers(), SystemClock.now(), MAX_RETRY_AFTER);
     let kind = bounded_body::body_kind(&response);
     let read = tokio::time::timeout(MAX_WAIT, bounded_body::read_body(response, MAX_BODY)).await;
     let bytes = read.ok().and_then(Result::ok).unwrap_or_default();
@@ -124,12 +120,6 @@ pub(crate) fn parse_anonymous_error(bytes: &[u8]) -> Option<RpcError> {
     }
     let answer: AnonymousError = serde_json::from_slice(bytes).ok()?;
     Some(answer.error)
-}
-
-fn retry_after(response: &Response) -> Option<Duration> {
-    let value = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
-    let seconds: u64 = value.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds.min(MAX_RETRY_AFTER)))
 }
 
 /// Finds the message of an error body in one of the usual forms.

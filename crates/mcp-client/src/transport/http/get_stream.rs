@@ -3,13 +3,11 @@
 
 use std::{sync::Arc, time::Duration};
 
+use deliberate_http_client::{SseParser, reconnect_delay};
 use tokio::{sync::oneshot, time::Instant};
 
-use super::{
-    backoff::backoff_delay,
-    session::{HttpSession, StreamAttempt, StreamEnd},
-};
-use crate::transport::{IncomingEvent, sse_parser::SseStreamParser};
+use super::session::{HttpSession, StreamAttempt, StreamEnd};
+use crate::transport::IncomingEvent;
 
 /// The longest delay between two attempts, unless the server asks for more.
 const MAX_BACKOFF: Duration = Duration::from_mins(1);
@@ -21,7 +19,7 @@ const MIN_STABLE_STREAM: Duration = Duration::from_secs(30);
 /// open or has been rejected.
 pub(super) async fn run(shared: Arc<HttpSession>, tried: oneshot::Sender<()>) {
     let mut tried = Some(tried);
-    let mut events = SseStreamParser::new(shared.sender.limits.message_bytes);
+    let mut events = SseParser::new(shared.sender.limits.message_bytes);
     let mut failures = 0;
     loop {
         let stream = shared.open_stream(events.last_id()).await;
@@ -51,6 +49,6 @@ pub(super) async fn run(shared: Arc<HttpSession>, tried: oneshot::Sender<()>) {
                 events.restart();
             }
         }
-        tokio::time::sleep(backoff_delay(events.retry(), failures, MAX_BACKOFF)).await;
+        tokio::time::sleep(reconnect_delay(events.retry(), failures, MAX_BACKOFF)).await;
     }
 }

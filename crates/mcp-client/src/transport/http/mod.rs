@@ -13,7 +13,6 @@ use crate::{
 };
 
 mod authorizer;
-mod backoff;
 pub(crate) mod bounded_body;
 mod client_transport;
 pub(crate) mod error;

@@ -4,10 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use deliberate_http_client::{SseParser, reconnect_delay};
 use reqwest::{Response, header::HeaderMap};
 
 use super::{
-    backoff::backoff_delay,
     bounded_body::{self, BodyKind},
     error,
     session::{DeliveredMessage, HttpSession, StreamAttempt, StreamEnd},
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     jsonrpc::{RequestId, RpcError, RpcMessage, code},
-    transport::{DeliveryStatus, IncomingEvent, TransportError, sse_parser::SseStreamParser},
+    transport::{DeliveryStatus, IncomingEvent, TransportError},
 };
 
 /// The maximum number of consecutive failed attempts to resume a stream.
@@ -155,7 +155,7 @@ async fn read_event_stream(
     mut response: Response,
 ) -> Result<(), TransportError> {
     let limit = shared.sender.limits.message_bytes;
-    let mut events = SseStreamParser::new(limit);
+    let mut events = SseParser::new(limit);
     let mut failures = 0;
     loop {
         match (shared.read_stream(&mut response, &mut events, Some(id))).await {
@@ -174,7 +174,7 @@ async fn read_event_stream(
 /// Resumes a stream after its last event.
 async fn resume_stream(
     shared: &HttpSession,
-    events: &mut SseStreamParser,
+    events: &mut SseParser,
     reason: String,
     failures: &mut u32,
 ) -> Result<Response, TransportError> {
@@ -184,7 +184,7 @@ async fn resume_stream(
         return Err(error::connection_broken(reason));
     };
     while *failures < MAX_RESUMES {
-        tokio::time::sleep(backoff_delay(events.retry(), *failures, MAX_BACKOFF)).await;
+        tokio::time::sleep(reconnect_delay(events.retry(), *failures, MAX_BACKOFF)).await;
         *failures += 1;
         match shared.open_stream(Some(&after)).await {
             StreamAttempt::Open(response) => return Ok(response),

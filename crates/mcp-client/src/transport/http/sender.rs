@@ -2,21 +2,21 @@
 //! within the server's origin only. It does not know what messages mean.
 
 use std::{
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use bytes::Bytes;
+use deliberate_http_client::{ClientBuildError, LazyClient, client_builder};
 use reqwest::{
-    Client, Method, Request, Response, StatusCode,
+    Client, ClientBuilder, Method, Request, Response, StatusCode,
     header::{
         ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
         WWW_AUTHENTICATE,
     },
-    redirect::Policy,
 };
 use secrecy::{ExposeSecret as _, SecretString};
-use url::{Host, Origin, Url};
+use url::{Origin, Url};
 
 use super::{authorizer::Authorizer, error};
 use crate::{
@@ -49,7 +49,7 @@ const MAX_SEGMENT: usize = 20;
 /// The HTTP client of one server.
 pub(crate) struct HttpSender {
     /// Built with the first request.
-    client: OnceLock<Client>,
+    client: LazyClient,
     origin: Origin,
     post_headers: HeaderMap,
     get_headers: HeaderMap,
@@ -96,7 +96,7 @@ impl HttpSender {
         );
         posting.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Ok(Self {
-            client: OnceLock::new(),
+            client: LazyClient::default(),
             origin: config.url.origin(),
             post_headers: posting,
             get_headers: listening,
@@ -108,14 +108,11 @@ impl HttpSender {
         })
     }
 
-    /// Returns the underlying client. A failure to build it is not stored: it may be a moment without
-    /// file descriptors.
     fn client(&self) -> Result<&Client, TransportError> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
-        }
-        let built = build_client(&self.url, &self.limits)?;
-        Ok(self.client.get_or_init(|| built))
+        let client = (self.client).get_or_build(|| connection_options(&self.url, &self.limits));
+        client.map_err(|error| TransportError::Unreachable {
+            reason: format!("the HTTP client could not be created: {error}"),
+        })
     }
 
     /// Returns the server's URL for people, without the query and long path segments, which may be
@@ -298,41 +295,15 @@ fn www_authenticate(headers: &HeaderMap) -> Option<String> {
     (!said.is_empty()).then(|| said.join(", "))
 }
 
-fn build_client(url: &Url, limits: &ServerLimits) -> Result<Client, TransportError> {
-    // An error means that a provider is installed already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+fn connection_options(url: &Url, limits: &ServerLimits) -> Result<ClientBuilder, ClientBuildError> {
     let idle = match url.scheme() {
         "https" => IDLE_TLS,
         _ => IDLE_PLAIN,
     };
-    let builder = Client::builder()
-        .redirect(Policy::none())
+    let builder = client_builder(url)?
         .http1_only()
         .connect_timeout(limits.connect_timeout)
         .pool_idle_timeout(idle)
-        .tcp_keepalive(KEEP_ALIVE)
-        .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
-    // Proxies are not used for servers on this machine.
-    let builder = if is_loopback(url) {
-        builder.no_proxy()
-    } else {
-        builder
-    };
-    builder
-        .build()
-        .map_err(|error| TransportError::Unreachable {
-            reason: format!(
-                "the HTTP client could not be created: {}",
-                error::innermost_reason(&error)
-            ),
-        })
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
+        .tcp_keepalive(KEEP_ALIVE);
+    Ok(builder)
 }

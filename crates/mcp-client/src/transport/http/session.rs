@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use deliberate_http_client::{SseParser, SseParserEvent};
 use reqwest::{Method, Response, header::HeaderValue};
 use tokio::{task::AbortHandle, time::Instant};
 
@@ -20,10 +21,7 @@ use super::{
 };
 use crate::{
     jsonrpc::{self, RequestId, RpcMessage},
-    transport::{
-        IncomingEvent, IncomingSink, TransportError,
-        sse_parser::{SseStreamEvent, SseStreamParser},
-    },
+    transport::{IncomingEvent, IncomingSink, TransportError},
 };
 
 /// How long a stream is read after its answer, so that it can end cleanly and its connection can be
@@ -139,7 +137,7 @@ impl HttpSession {
     pub(super) async fn read_stream(
         &self,
         response: &mut Response,
-        events: &mut SseStreamParser,
+        events: &mut SseParser,
         during: Option<RequestId>,
     ) -> StreamEnd {
         let mut answered: Option<Instant> = None;
@@ -154,7 +152,7 @@ impl HttpSession {
             };
             let reason = match chunk {
                 Ok(Some(bytes)) => {
-                    let mut take = |event: &SseStreamEvent<'_>| {
+                    let mut take = |event: &SseParserEvent<'_>| {
                         heard = true;
                         if let Some(DeliveredMessage::Response) = self.handle_event(event, during) {
                             answered = answered.or_else(|| Some(Instant::now()));
@@ -178,7 +176,7 @@ impl HttpSession {
 
     fn handle_event(
         &self,
-        event: &SseStreamEvent<'_>,
+        event: &SseParserEvent<'_>,
         during: Option<RequestId>,
     ) -> Option<DeliveredMessage> {
         // An event without data only carries the position in the stream.

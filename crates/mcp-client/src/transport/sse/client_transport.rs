@@ -10,6 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use deliberate_http_client::{SseParser, SseParserEvent};
 use futures::future::BoxFuture;
 use reqwest::{
     Response,
@@ -28,7 +29,6 @@ use crate::{
             error::{self, HttpStatusError},
             sender::HttpSender,
         },
-        sse_parser::{SseStreamEvent, SseStreamParser},
     },
 };
 
@@ -54,7 +54,7 @@ impl SseClientTransport {
         endpoint: Url,
         inbox: IncomingSink,
         response: Response,
-        events: SseStreamParser,
+        events: SseParser,
     ) -> Self {
         let state = Arc::new(SseClientState {
             sender: exchange,
@@ -178,16 +178,12 @@ impl SseClientState {
 }
 
 /// Reads the stream to its end, which is the end of the connection.
-async fn read_stream(
-    shared: Arc<SseClientState>,
-    mut response: Response,
-    mut events: SseStreamParser,
-) {
+async fn read_stream(shared: Arc<SseClientState>, mut response: Response, mut events: SseParser) {
     let limit = shared.sender.limits.message_bytes;
     let why = loop {
         match response.chunk().await {
             Ok(Some(bytes)) => {
-                let mut take = |event: &SseStreamEvent<'_>| handle_event(event, &shared.incoming);
+                let mut take = |event: &SseParserEvent<'_>| handle_event(event, &shared.incoming);
                 if events.feed(&bytes, &mut take).is_err() {
                     break TransportError::TooLarge { limit };
                 }
@@ -200,7 +196,7 @@ async fn read_stream(
 }
 
 /// Delivers the message of an event to the sink.
-pub(super) fn handle_event(event: &SseStreamEvent<'_>, inbox: &IncomingSink) {
+pub(super) fn handle_event(event: &SseParserEvent<'_>, inbox: &IncomingSink) {
     if matches!(event.name, b"" | b"message") && !event.data.is_empty() {
         inbox.push_bytes(event.data, None);
     }

@@ -4,6 +4,7 @@
 
 use std::{fmt, sync::Arc};
 
+use deliberate_http_client::{SseParser, SseParserEvent};
 use futures::future::BoxFuture;
 use reqwest::{Method, Response, header::HeaderMap};
 use tokio::time::Instant;
@@ -16,14 +17,11 @@ use crate::{
 
 mod client_transport;
 
-use super::{
-    http::{
-        Authorizer,
-        bounded_body::{self, BodyKind},
-        error,
-        sender::{HttpSender, OutgoingHttpRequest},
-    },
-    sse_parser::{SseStreamEvent, SseStreamParser},
+use super::http::{
+    Authorizer,
+    bounded_body::{self, BodyKind},
+    error,
+    sender::{HttpSender, OutgoingHttpRequest},
 };
 use client_transport::SseClientTransport;
 
@@ -67,7 +65,7 @@ impl SseConnector {
                 reason: "the answer is not an event stream; check `url`".to_owned(),
             });
         }
-        let mut events = SseStreamParser::new(exchange.limits.message_bytes);
+        let mut events = SseParser::new(exchange.limits.message_bytes);
         let endpoint = read_endpoint(&exchange, &mut response, &mut events, &inbox).await?;
         let link = SseClientTransport::new(exchange, endpoint, inbox, response, events);
         Ok(Arc::new(link))
@@ -78,7 +76,7 @@ impl SseConnector {
 async fn read_endpoint(
     exchange: &HttpSender,
     response: &mut Response,
-    events: &mut SseStreamParser,
+    events: &mut SseParser,
     inbox: &IncomingSink,
 ) -> Result<Url, TransportError> {
     let mut said = None;
@@ -87,7 +85,7 @@ async fn read_endpoint(
         let chunk = chunk.map_err(|error| unreachable_error(error::innermost_reason(&error)))?;
         let bytes =
             chunk.ok_or_else(|| unreachable_error("the stream ended before the endpoint event"))?;
-        let mut take = |event: &SseStreamEvent<'_>| match event.name {
+        let mut take = |event: &SseParserEvent<'_>| match event.name {
             b"endpoint" => said = said.take().or_else(|| Some(event.data.to_vec())),
             _ => client_transport::handle_event(event, inbox),
         };

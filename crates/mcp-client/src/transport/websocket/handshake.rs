@@ -1,9 +1,7 @@
 //! Opens a WebSocket: URL, headers, TLS, and the meaning of a rejection.
 
-use std::sync::Arc;
-
+use deliberate_http_client::tls_config;
 use http::{HeaderName, HeaderValue, Request};
-use rustls_platform_verifier::BuilderVerifierExt;
 use secrecy::ExposeSecret as _;
 use tokio_tungstenite::{
     Connector, connect_async_tls_with_config,
@@ -33,7 +31,10 @@ pub(super) async fn connect(
         .max_message_size(Some(limit))
         .max_frame_size(Some(limit));
     let connector = if config.url.scheme() == "wss" {
-        Some(Connector::Rustls(tls_config()?))
+        let config = tls_config().map_err(|error| TransportError::Unreachable {
+            reason: format!("no secure connection is possible: {error}"),
+        })?;
+        Some(Connector::Rustls(config))
     } else {
         Some(Connector::Plain)
     };
@@ -70,18 +71,6 @@ fn build_request(config: &HttpConfig, subprotocol: bool) -> Result<Request<()>, 
         request.headers_mut().insert(name, value);
     }
     Ok(request)
-}
-
-/// Builds the TLS configuration with the system's certificates, as for all our connections.
-fn tls_config() -> Result<Arc<rustls::ClientConfig>, TransportError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map(|config| Arc::new(config.with_no_client_auth()))
-        .map_err(|error| TransportError::Unreachable {
-            reason: format!("no secure connection is possible: {error}"),
-        })
 }
 
 fn handshake_error(error: Error) -> TransportError {

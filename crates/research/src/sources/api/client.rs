@@ -13,10 +13,8 @@ use super::{
     xml::{self, XmlElement},
 };
 use crate::{
-    http::{
-        FetchRequest, FetchResponse, HttpClient, HttpClientError, SourceRateLimit,
-        strip_markup_chars,
-    },
+    http::{FetchRequest, FetchResponse, HttpClient, HttpClientError, SourceRateLimit},
+    prompt_fence::strip_markup_chars,
     sources::SourceSettings,
 };
 

@@ -18,7 +18,10 @@ use super::{
         xml::XmlElement,
     },
 };
-use crate::http::{HttpClient, HttpClientError, SourceRateLimit, strip_markup_chars};
+use crate::{
+    http::{HttpClient, HttpClientError, SourceRateLimit},
+    prompt_fence::strip_markup_chars,
+};
 
 /// The number of records in one request.
 const PAGE_SIZE: usize = 200;

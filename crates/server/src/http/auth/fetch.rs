@@ -1,11 +1,14 @@
 //! Fetches JSON documents from an issuer with limits on size and time and without redirects.
 
-use std::{sync::OnceLock, time::Duration};
+use std::time::Duration;
 
-use reqwest::{Client, Response, header, redirect::Policy};
+use deliberate_http_client::{
+    BodyError, ClientBuildError, LazyClient, client_builder, is_loopback, is_protected, read_body,
+};
+use reqwest::header;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
-use url::{Host, Url};
+use url::Url;
 
 const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
 
@@ -19,7 +22,7 @@ pub(super) enum FetchError {
     #[error("the issuer cannot be reached")]
     Unreachable(#[from] reqwest::Error),
     #[error("the HTTP client could not be built")]
-    NoClient(#[source] reqwest::Error),
+    NoClient(#[from] ClientBuildError),
     #[error("the issuer answered with status {0}")]
     Status(u16),
     #[error("the document is larger than 256 KiB")]
@@ -34,7 +37,8 @@ pub(super) enum FetchError {
 #[derive(Debug)]
 pub(super) struct Fetcher {
     /// Built with the first request.
-    client: OnceLock<Client>,
+    client: LazyClient,
+    issuer: Url,
     /// Whether the issuer runs on this machine, so that plain HTTP does not leave it.
     local: bool,
 }
@@ -42,39 +46,20 @@ pub(super) struct Fetcher {
 impl Fetcher {
     pub(super) fn new(issuer: &Url) -> Self {
         Self {
-            client: OnceLock::new(),
+            client: LazyClient::default(),
+            issuer: issuer.clone(),
             local: is_loopback(issuer),
         }
     }
 
-    /// Returns the underlying client. A failure to build it is not stored: it may be a moment without
-    /// file descriptors.
-    fn client(&self) -> Result<&Client, FetchError> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
-        }
-        // An error means that a provider is already installed.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = Client::builder()
-            // A redirect would let another host supply the keys.
-            .redirect(Policy::none())
-            .timeout(FETCH_TIMEOUT)
-            .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
-        let builder = if self.local {
-            builder.no_proxy()
-        } else {
-            builder
-        };
-        let built = builder.build().map_err(FetchError::NoClient)?;
-        Ok(self.client.get_or_init(|| built))
-    }
-
     pub(super) async fn get<T: DeserializeOwned>(&self, url: &Url) -> Result<T, FetchError> {
-        if !is_secure(url) || (url.scheme() == "http" && !self.local) {
+        if !is_protected(url) || (url.scheme() == "http" && !self.local) {
             return Err(FetchError::Insecure);
         }
-        let response = self
-            .client()?
+        // A redirect, which would let another host supply the keys, is not followed.
+        let client = (self.client)
+            .get_or_build(|| Ok(client_builder(&self.issuer)?.timeout(FETCH_TIMEOUT)))?;
+        let response = client
             .get(url.clone())
             .header(header::ACCEPT, "application/json")
             .send()
@@ -82,37 +67,11 @@ impl Fetcher {
         if !response.status().is_success() {
             return Err(FetchError::Status(response.status().as_u16()));
         }
-        let bytes = read_body(response).await?;
+        let bytes = read_body(response, MAX_DOCUMENT_BYTES).await;
+        let bytes = bytes.map_err(|error| match error {
+            BodyError::TooLarge { .. } => FetchError::TooLarge,
+            BodyError::Interrupted(error) => FetchError::Unreachable(error),
+        })?;
         serde_json::from_slice(&bytes).map_err(|_| FetchError::Unreadable)
-    }
-}
-
-async fn read_body(mut response: Response) -> Result<Vec<u8>, FetchError> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await? {
-        if bytes.len() + chunk.len() > MAX_DOCUMENT_BYTES {
-            return Err(FetchError::TooLarge);
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes)
-}
-
-/// Tells whether the transport to the URL is protected: HTTPS, or HTTP on this machine.
-pub(super) fn is_secure(url: &Url) -> bool {
-    let bare = url.username().is_empty() && url.password().is_none();
-    bare && match url.scheme() {
-        "https" => url.host().is_some(),
-        "http" => is_loopback(url),
-        _ => false,
-    }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
     }
 }

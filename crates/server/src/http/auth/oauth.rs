@@ -3,6 +3,7 @@
 use std::fmt;
 
 use axum::http::StatusCode;
+use deliberate_http_client::is_protected;
 use deliberate_toolkit::Principal;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use serde_json::Value;
@@ -12,7 +13,7 @@ use url::Url;
 use super::{
     bearer::BearerChallenge,
     claims::Claims,
-    fetch::{Fetcher, is_secure},
+    fetch::Fetcher,
     jwks::{JwksCache, JwksSource, KeyError},
     metadata, token_crypto,
 };
@@ -198,7 +199,7 @@ fn parse_jwks_url(text: &str) -> Result<Url, OAuthError> {
     let what = "keys' address";
     let url = Url::parse(text).map_err(|_| OAuthError::Url { what })?;
     // A quotation mark would end the quoted string in the `WWW-Authenticate` header.
-    if !is_secure(&url) || url.fragment().is_some() || text.contains('"') {
+    if !is_protected(&url) || url.fragment().is_some() || text.contains('"') {
         return Err(OAuthError::Url { what });
     }
     Ok(url)
