@@ -40,7 +40,7 @@ pub use session::{
     mode::{Mode, UnknownMode},
     thought::Thought,
 };
-pub use suspended_call::SuspendedCall;
+pub use suspended_call::{StoredProgress, SuspendedCall};
 pub use text::{
     person_names::split_person_names,
     shorten::shorten_tokens,

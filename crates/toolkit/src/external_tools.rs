@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::{
     CallEvent, ErrorCode, Principal, Registry, ToolContext, ToolError, matches_pattern,
-    registry::{RegisteredTool, ToolAction, ToolTable},
+    registered_tool::{RegisteredTool, ToolAction},
+    registry::ToolTable,
 };
 
 /// The field of an answer that holds the result of an upstream server, which is passed on

@@ -1,7 +1,7 @@
 //! The model requests of a call: the choice of model, their cost, and the requests that wait for
 //! the client's model.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deliberate_core::ModelUsage;
 use deliberate_llm::{
@@ -15,10 +15,12 @@ use tracing::{Instrument as _, Span};
 
 use super::{
     Journal,
+    budget::MeteredModel,
     client_fallback::ClientFallback,
+    known_answer::{AnswerContent, KnownAnswer, ReadAnswer},
     usage::{UsageTally, model_span, record_answer, total_usage},
 };
-use crate::{CallEvent, ToolContext, ToolError, dispatch::fair_permits::FairPermit};
+use crate::{CallEvent, ToolContext, ToolError, fair_permits::FairPermit};
 
 /// The model of a call.
 pub(super) enum CallModel {
@@ -50,7 +52,7 @@ impl CallModel {
 
 /// A model request that is being sent.
 struct InFlightRequest<'c> {
-    model: &'c dyn ChatModel,
+    model: MeteredModel<'c>,
     span: Span,
     started_at: Instant,
     /// Held until the answer is there, unless the client's model answers between calls.
@@ -78,20 +80,120 @@ impl ToolContext {
         if let Some(reply) = self.take_reply() {
             return self.read_reply(ask, reply, from_plain).await;
         }
+        let key = self.scoped_name(&ask.key);
+        if let Some(answer) = self.known_answer(&key, |it| it.read(from_plain)).await {
+            return Ok(answer);
+        }
         let (ask, asking) = self.start_request(ask).await;
-        let answer = ask_structured(asking.model, ask, from_plain, self.shared.deadline)
+        let plain = from_plain.map(|_| ReadAnswer::plain as fn(String) -> ReadAnswer<T>);
+        let answer = ask_structured(&asking.model, ask, plain, self.shared.deadline)
             .instrument(asking.span.clone())
             .await;
-        self.finish_request(&asking, answer)
+        if let Ok(answer) = &answer {
+            let content = answer.value.content.clone();
+            self.remember_answer(key, content, answer.is_cut, &asking.model);
+        }
+        let answer = self.finish_request(&asking, answer)?;
+        let value = answer.value.into_value(from_plain);
+        Ok(ModelAnswer {
+            value: value.ok_or(ToolError::Internal)?,
+            thread: answer.thread,
+            usage: answer.usage,
+        })
     }
 
     /// Asks the model for one turn of a conversation in which it may call functions.
     pub async fn ask_turn(&self, ask: ModelRequest) -> Result<ModelAnswer<ModelTurn>, ToolError> {
+        let key = self.scoped_name(&ask.key);
+        if let Some(turn) = self.known_answer(&key, |it| it.read(None)).await {
+            return Ok(turn);
+        }
         let (ask, asking) = self.start_request(ask).await;
-        let answer = ask_turn(asking.model, ask, self.shared.deadline)
+        let turn = ask_turn(&asking.model, ask, self.shared.deadline)
             .instrument(asking.span.clone())
             .await;
-        self.finish_request(&asking, answer)
+        if let Ok(turn) = &turn
+            && let Ok(content) = serde_json::to_value(&turn.value)
+        {
+            let content = AnswerContent::Json(content);
+            self.remember_answer(key, content, turn.is_cut, &asking.model);
+        }
+        self.finish_request(&asking, turn)
+    }
+
+    fn known_answers(&self) -> MutexGuard<'_, std::collections::BTreeMap<String, KnownAnswer>> {
+        let known = self.shared.known_answers.lock();
+        known.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn has_known_answers(&self) -> bool {
+        !self.known_answers().is_empty()
+    }
+
+    /// Returns the answer that an earlier run of this step has read, and counts its requests.
+    async fn known_answer<T>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&KnownAnswer) -> Option<T>,
+    ) -> Option<ModelAnswer<T>> {
+        let known = self.known_answers().get(key).cloned()?;
+        let value = read(&known)?;
+        let replies = known.replies();
+        let provider = match self.call_model().await {
+            CallModel::Model(model) => model.name(),
+            CallModel::Client(client) => client.name(),
+        };
+        self.record_usage(|tally| {
+            tally.add(provider, &replies);
+            tally.has_cut_answer |= known.is_cut;
+        });
+        for meter in self.meters() {
+            known.count(meter);
+        }
+        Some(ModelAnswer {
+            value,
+            thread: None,
+            usage: total_usage(&replies),
+        })
+    }
+
+    /// Remembers an answer that was read from replies of the client, in place of these.
+    fn remember_answer(
+        &self,
+        key: String,
+        content: AnswerContent,
+        is_cut: bool,
+        model: &MeteredModel<'_>,
+    ) {
+        let Some(client) = self.client() else { return };
+        let answered = model.answered.lock();
+        let answered = answered.unwrap_or_else(PoisonError::into_inner);
+        if answered
+            .iter()
+            .all(|(key, _)| client.replies().contains_key(key))
+        {
+            let replies = u32::try_from(answered.len()).unwrap_or(u32::MAX);
+            let tokens = answered.iter().map(|(_, tokens)| tokens).sum();
+            let answer = KnownAnswer::new(content, is_cut, replies, tokens);
+            self.known_answers().insert(key, answer);
+            let used = self.shared.used_replies.lock();
+            let mut used = used.unwrap_or_else(PoisonError::into_inner);
+            used.extend(answered.iter().map(|(key, _)| key.clone()));
+        }
+    }
+
+    /// Returns the client's model, if it replies between calls.
+    fn client(&self) -> Option<&ClientDriven> {
+        match self.shared.model.get()? {
+            CallModel::Client(client) => Some(client.as_ref()),
+            CallModel::Model(model) => Some(model.declined()?.1),
+        }
+    }
+
+    /// Returns the meters that a request of this tool counts against.
+    fn meters(&self) -> impl Iterator<Item = &super::budget::BudgetMeter> {
+        let budgets = self.budgets.iter().map(AsRef::as_ref);
+        std::iter::once(&self.shared.meter).chain(budgets)
     }
 
     /// Prefixes the request's key and chooses the model.
@@ -116,7 +218,11 @@ impl ToolContext {
         (
             ask,
             InFlightRequest {
-                model: thinker,
+                model: MeteredModel {
+                    model: thinker,
+                    meters: self.meters().collect(),
+                    answered: Mutex::default(),
+                },
                 span,
                 started_at: at,
                 _permit: permit,
@@ -235,19 +341,20 @@ impl ToolContext {
     /// Returns the requests that wait for the client's model and the journal to store, if the
     /// client's model is used.
     pub(crate) fn pending_requests(&self) -> Option<(Vec<ModelRequest>, Journal)> {
-        let client = match self.shared.model.get()? {
-            CallModel::Client(client) => client.as_ref(),
-            CallModel::Model(model) => model.declined()?.1,
-        };
-        let notes = self
-            .shared
-            .memo
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let client = self.client()?;
+        let memo = self.shared.memo.lock();
+        let memo = memo.unwrap_or_else(PoisonError::into_inner);
+        let used = self.shared.used_replies.lock();
+        let used = used.unwrap_or_else(PoisonError::into_inner);
+        let replies = client.replies().iter();
+        let unread = replies.filter(|(key, _)| !used.contains(*key));
         let journal = Journal {
-            replies: client.replies().clone(),
-            notes: notes.clone(),
-            called_with: None,
+            replies: unread
+                .map(|(key, text)| (key.clone(), text.clone()))
+                .collect(),
+            notes: memo.clone(),
+            answers: self.known_answers().clone(),
+            ..Journal::default()
         };
         Some((client.pending(), journal))
     }
@@ -255,12 +362,7 @@ impl ToolContext {
     /// Withdraws the request of that key, if it waits for the client's model: the call goes on without
     /// its answer, so the client is not asked for it.
     pub fn withdraw_request(&self, key: &str) {
-        let client = match self.shared.model.get() {
-            Some(CallModel::Client(client)) => Some(client.as_ref()),
-            Some(CallModel::Model(model)) => model.declined().map(|(_, client)| client),
-            None => None,
-        };
-        if let Some(client) = client {
+        if let Some(client) = self.client() {
             client.withdraw(&self.scoped_name(key));
         }
     }

@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use deliberate_core::ErrorCode;
 
-use super::fair_permits::{FairPermit, FairPermits};
-use crate::{CallLimits, Principal, ToolError, registry::RegisteredTool};
+use crate::{
+    CallLimits, Principal, ToolError,
+    fair_permits::{FairPermit, FairPermits},
+    registered_tool::RegisteredTool,
+};
 
 /// The permits that all calls share.
 pub(crate) struct CallPermits {

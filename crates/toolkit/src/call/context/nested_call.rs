@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     ErrorCode, RAW_RESULT, TEXT_FIELD, ToolContext, ToolError, ToolOutput,
-    external_tools::ResolvedCall, registry::ToolAction, tool::StepOutput,
+    external_tools::ResolvedCall, registered_tool::ToolAction, tool::StepOutput,
 };
 
 impl ToolContext {
@@ -49,10 +49,7 @@ impl ToolContext {
                 target.audit_refusal(principal, env.tool, Duration::ZERO, error);
             }
         })?;
-        let inner = Self {
-            shared: self.shared.clone(),
-            prefix: format!("{key}/"),
-        };
+        let inner = self.nested(key);
         let StepOutput { outcome, next, .. } = tool.run(arguments, &inner).await?;
         // A next step would have to see the changes of this one, which are not committed yet.
         if next.is_some() {
