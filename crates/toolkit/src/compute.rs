@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     Principal, ToolContext, ToolError,
-    fair_permits::{FairPermits, PermitHolder},
+    call::fair_permits::{FairPermits, PermitHolder},
 };
 
 /// The longest time that one piece of work may take.

@@ -13,8 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     CallEvent, ErrorCode, Principal, Registry, ToolContext, ToolError, matches_pattern,
-    registered_tool::{RegisteredTool, ToolAction},
-    registry::ToolTable,
+    registry::{RegisteredTool, ToolAction, ToolTable},
 };
 
 /// The field of an answer that holds the result of an upstream server, which is passed on

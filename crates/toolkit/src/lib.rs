@@ -9,11 +9,9 @@ mod conversation;
 mod error;
 mod event;
 mod external_tools;
-mod fair_permits;
 mod presentation;
 mod principal;
 mod prompt_provider;
-mod registered_tool;
 mod registry;
 mod resource_provider;
 mod scheduler;
@@ -26,7 +24,9 @@ pub use agent_loop::{AgentLimits, AgentRun, AgentStopReason, ToolSpec, ToolUse};
 pub use call::{
     BackgroundCall, BackgroundStatus, Budget, BudgetMeter, BudgetUse, CallOutcome, CallerPresence,
     ClientPrompt, ModelAnswer, NeedsReply, StillRunning, TimedOutcome, ToolContext,
-    compact_prompts::CompactPrompts, suspend::RESUME_TOOL,
+    compact_prompts::CompactPrompts,
+    fair_permits::{FairPermit, FairPermits, PermitHolder},
+    suspend::RESUME_TOOL,
 };
 pub use caller::{
     CallProgress, CallerContext, ClientFeatures, ClientRequestError, ClientRequests, FixedModel,
@@ -41,7 +41,6 @@ pub use external_tools::{
     AUDIT_TARGET, AliasTarget, ExternalCallEnd, ExternalTarget, ExternalTool, ExternalTools,
     InputReply, RAW_RESULT, upstream_failure,
 };
-pub use fair_permits::{FairPermit, FairPermits, PermitHolder};
 pub use presentation::{CallPresenter, PresentedOutput, REPLIES_RECORDED, REPLY_RECORDED};
 pub use principal::{Principal, ToolScope, matches_pattern};
 pub use prompt_provider::{

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     ArgumentIssue, ErrorCode, ToolContext, ToolError, ToolSpec, external_tools::ExternalTool,
-    matches_pattern, registered_tool::ToolAction,
+    matches_pattern, registry::ToolAction,
 };
 
 /// The most tools that a model is given at once, because more confuse it.

@@ -12,14 +12,14 @@ use tracing::{Instrument as _, Span, field::Empty};
 use super::{
     background::CallHandle,
     context::progress::send_waiting_heartbeats,
-    suspend::{ResumedCall, Resumption},
+    suspend::{ContinuedCall, Resumption},
     task::{CallState, CallTask},
 };
 use crate::{
     CALL_SPAN, CallEvent, CallOutcome, CallerContext, Registry, ToolContext, ToolError,
     TraceContext, compute,
     external_tools::ResolvedCall,
-    registered_tool::RegisteredTool,
+    registry::RegisteredTool,
     tool::{AnyTool, StepOutput},
 };
 
@@ -189,7 +189,7 @@ impl CallTask<'_> {
         match resumed.await? {
             Resumption::Ended(output) => Ok(Some(output)),
             Resumption::Continue(resumed) => {
-                let ResumedCall {
+                let ContinuedCall {
                     row,
                     journal,
                     asks_client,

@@ -276,11 +276,6 @@ impl Registry {
         begun
     }
 
-    /// Returns a value with the digits of large integers, for a record.
-    fn with_digits(&self, value: Value) -> Value {
-        self.tools.with_digits(value)
-    }
-
     /// Returns the number of calls that wait, run or are being committed.
     pub fn open_calls(&self) -> usize {
         self.open_calls.load(Ordering::Acquire)
@@ -327,7 +322,7 @@ impl Registry {
 
     /// Returns the arguments of a call as its record has them.
     fn recorded_input(&self, arguments: &Value) -> Value {
-        let arguments = self.with_digits(arguments.clone());
+        let arguments = self.tools.with_digits(arguments.clone());
         truncate_json(arguments, self.deps.limits.record_bytes)
     }
 
@@ -339,7 +334,7 @@ impl Registry {
         outcome: Result<Value, &ToolError>,
     ) -> Invocation {
         let (output, error) = match outcome {
-            Ok(output) => (Some(self.with_digits(output)), None),
+            Ok(output) => (Some(self.tools.with_digits(output)), None),
             Err(error) => {
                 let said = error.unusable_answer();
                 (

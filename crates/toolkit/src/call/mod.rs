@@ -11,6 +11,7 @@ mod commit;
 pub(crate) mod compact_prompts;
 pub(crate) mod context;
 mod dispatch;
+pub(crate) mod fair_permits;
 pub(crate) mod invocation_log;
 mod lease;
 pub(crate) mod outcome;

@@ -8,8 +8,8 @@ use deliberate_core::ErrorCode;
 
 use crate::{
     CallLimits, Principal, ToolError,
-    fair_permits::{FairPermit, FairPermits},
-    registered_tool::RegisteredTool,
+    call::fair_permits::{FairPermit, FairPermits},
+    registry::RegisteredTool,
 };
 
 /// The permits that all calls share.

@@ -15,7 +15,7 @@ use super::{
     status::lost_error,
     task::{CallState, CallTask},
 };
-use crate::{Registry, ToolContext, ToolError, registered_tool::RegisteredTool};
+use crate::{Registry, ToolContext, ToolError, registry::RegisteredTool};
 
 /// How often the number of open calls is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

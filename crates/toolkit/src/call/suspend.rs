@@ -73,11 +73,11 @@ pub(super) enum Resumption {
     /// The call had already ended with this answer.
     Ended(Value),
     /// The call goes on.
-    Continue(Box<ResumedCall>),
+    Continue(Box<ContinuedCall>),
 }
 
 /// A stored call that this worker continues.
-pub(super) struct ResumedCall {
+pub(super) struct ContinuedCall {
     pub(super) row: Box<SuspendedCall>,
     /// What the call keeps from its earlier runs, with the replies.
     pub(super) journal: Journal,
@@ -113,6 +113,11 @@ impl Registry {
                 handle.answer_while(&moved, other).await;
                 continue;
             }
+            if row.cancel_requested {
+                // The worker that was asked to end it has not.
+                self.end_stored(&row, &ToolError::Cancelled).await?;
+                continue;
+            }
             let keys: Vec<String> = serde_json::from_value(row.asks.clone())
                 .map_err(|error| corrupt_journal(&error))?;
             self.check_replies(&resume.replies, &keys)?;
@@ -120,14 +125,8 @@ impl Registry {
             let is_leased = keys.is_empty();
             let mut registration = None;
             if is_leased {
-                let replayable = self.registered_tool(&row.tool_name)?.is_replayable();
-                let end = if row.cancel_requested {
-                    Some(ToolError::Cancelled)
-                } else {
-                    (!replayable).then(lost_error)
-                };
-                if let Some(error) = end {
-                    self.end_stored(&row, &error).await?;
+                if !self.registered_tool(&row.tool_name)?.is_replayable() {
+                    self.end_stored(&row, &lost_error()).await?;
                     continue;
                 }
                 if !self.take_over(&mut row).await? {
@@ -136,7 +135,7 @@ impl Registry {
                 registration = self.register_running(&row, handle);
             }
             let journal = extend_journal(&row, keys, &resume.replies)?;
-            return Ok(Resumption::Continue(Box::new(ResumedCall {
+            return Ok(Resumption::Continue(Box::new(ContinuedCall {
                 asks_client: !is_leased || !journal.is_empty(),
                 row: Box::new(row),
                 journal,

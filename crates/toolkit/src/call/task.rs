@@ -26,7 +26,7 @@ use crate::{
     CallOutcome, CallerContext, ErrorCode, Principal, RESUME_TOOL, Registry, ToolContext,
     ToolError,
     external_tools::ResolvedCall,
-    registered_tool::RegisteredTool,
+    registry::RegisteredTool,
     tool::{AnyTool, StepOutput},
 };
 

@@ -1,7 +1,7 @@
 //! The model requests of a call: the choice of model, their cost, and the requests that wait for
 //! the client's model.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use deliberate_core::ModelUsage;
 use deliberate_llm::{
@@ -17,10 +17,10 @@ use super::{
     Journal,
     budget::MeteredModel,
     client_fallback::ClientFallback,
-    known_answer::{AnswerContent, KnownAnswer, ReadAnswer},
+    known_answer::{AnswerContent, SourcedAnswer},
     usage::{UsageTally, model_span, record_answer, total_usage},
 };
-use crate::{CallEvent, ToolContext, ToolError, fair_permits::FairPermit};
+use crate::{CallEvent, ToolContext, ToolError, call::fair_permits::FairPermit};
 
 /// The model of a call.
 pub(super) enum CallModel {
@@ -85,7 +85,7 @@ impl ToolContext {
             return Ok(answer);
         }
         let (ask, asking) = self.start_request(ask).await;
-        let plain = from_plain.map(|_| ReadAnswer::plain as fn(String) -> ReadAnswer<T>);
+        let plain = from_plain.map(|_| SourcedAnswer::plain as fn(String) -> SourcedAnswer<T>);
         let answer = ask_structured(&asking.model, ask, plain, self.shared.deadline)
             .instrument(asking.span.clone())
             .await;
@@ -121,69 +121,8 @@ impl ToolContext {
         self.finish_request(&asking, turn)
     }
 
-    fn known_answers(&self) -> MutexGuard<'_, std::collections::BTreeMap<String, KnownAnswer>> {
-        let known = self.shared.known_answers.lock();
-        known.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn has_known_answers(&self) -> bool {
-        !self.known_answers().is_empty()
-    }
-
-    /// Returns the answer that an earlier run of this step has read, and counts its requests.
-    async fn known_answer<T>(
-        &self,
-        key: &str,
-        read: impl FnOnce(&KnownAnswer) -> Option<T>,
-    ) -> Option<ModelAnswer<T>> {
-        let known = self.known_answers().get(key).cloned()?;
-        let value = read(&known)?;
-        let replies = known.replies();
-        let provider = match self.call_model().await {
-            CallModel::Model(model) => model.name(),
-            CallModel::Client(client) => client.name(),
-        };
-        self.record_usage(|tally| {
-            tally.add(provider, &replies);
-            tally.has_cut_answer |= known.is_cut;
-        });
-        for meter in self.meters() {
-            known.count(meter);
-        }
-        Some(ModelAnswer {
-            value,
-            thread: None,
-            usage: total_usage(&replies),
-        })
-    }
-
-    /// Remembers an answer that was read from replies of the client, in place of these.
-    fn remember_answer(
-        &self,
-        key: String,
-        content: AnswerContent,
-        is_cut: bool,
-        model: &MeteredModel<'_>,
-    ) {
-        let Some(client) = self.client() else { return };
-        let answered = model.answered.lock();
-        let answered = answered.unwrap_or_else(PoisonError::into_inner);
-        if answered
-            .iter()
-            .all(|(key, _)| client.replies().contains_key(key))
-        {
-            let replies = u32::try_from(answered.len()).unwrap_or(u32::MAX);
-            let tokens = answered.iter().map(|(_, tokens)| tokens).sum();
-            let answer = KnownAnswer::new(content, is_cut, replies, tokens);
-            self.known_answers().insert(key, answer);
-            let used = self.shared.used_replies.lock();
-            let mut used = used.unwrap_or_else(PoisonError::into_inner);
-            used.extend(answered.iter().map(|(key, _)| key.clone()));
-        }
-    }
-
     /// Returns the client's model, if it replies between calls.
-    fn client(&self) -> Option<&ClientDriven> {
+    pub(super) fn client(&self) -> Option<&ClientDriven> {
         match self.shared.model.get()? {
             CallModel::Client(client) => Some(client.as_ref()),
             CallModel::Model(model) => Some(model.declined()?.1),
@@ -191,7 +130,7 @@ impl ToolContext {
     }
 
     /// Returns the meters that a request of this tool counts against.
-    fn meters(&self) -> impl Iterator<Item = &super::budget::BudgetMeter> {
+    pub(super) fn meters(&self) -> impl Iterator<Item = &super::budget::BudgetMeter> {
         let budgets = self.budgets.iter().map(AsRef::as_ref);
         std::iter::once(&self.shared.meter).chain(budgets)
     }
@@ -319,7 +258,7 @@ impl ToolContext {
         self.usage().usage.model_calls
     }
 
-    async fn call_model(&self) -> &CallModel {
+    pub(super) async fn call_model(&self) -> &CallModel {
         self.shared
             .model
             .get_or_init(|| async {
@@ -396,7 +335,7 @@ impl ToolContext {
         });
     }
 
-    fn record_usage(&self, write: impl FnOnce(&mut UsageTally)) {
+    pub(super) fn record_usage(&self, write: impl FnOnce(&mut UsageTally)) {
         let bill = self.shared.usage.lock();
         write(&mut bill.unwrap_or_else(PoisonError::into_inner));
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     ErrorCode, RAW_RESULT, TEXT_FIELD, ToolContext, ToolError, ToolOutput,
-    external_tools::ResolvedCall, registered_tool::ToolAction, tool::StepOutput,
+    external_tools::ResolvedCall, registry::ToolAction, tool::StepOutput,
 };
 
 impl ToolContext {

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::{
     ArgumentIssue, Principal, ToolError, ToolInfo, ToolMeta,
+    call::fair_permits::FairPermits,
     call::suspend,
-    fair_permits::FairPermits,
     schema::ArgumentChecker,
     tool::{AnyTool, ForegroundWait, STEP_STATE},
 };

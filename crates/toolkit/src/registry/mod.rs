@@ -1,5 +1,7 @@
 //! The registry of tools and the dependencies that all calls share.
 
+mod registered_tool;
+
 use std::{
     sync::{
         Arc,
@@ -21,9 +23,10 @@ use crate::{
         suspend::ResumeArguments,
     },
     event::CallListeners,
-    registered_tool::{RegisteredTool, ToolAction},
     trace_context::SpanReader,
 };
+
+pub(crate) use registered_tool::{RegisteredTool, ToolAction};
 
 /// The dependencies of every call.
 pub struct RegistryDeps {
