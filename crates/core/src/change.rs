@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::{
     Branch, BranchId, BranchState, ChainEvent, ChainRun, ChainState, Checkpoint, CheckpointId,
     CrossRef, Graph, GraphEdge, GraphId, GraphNode, Invocation, NodeId, RunId, Score, Session,
-    SessionId, StateSnapshot, StoredDocument, SuspendedCall, SuspensionId, Thought, Timestamp,
+    SessionId, StateSnapshot, StoredDocument, StoredProgress, SuspendedCall, SuspensionId, Thought,
+    Timestamp,
 };
 
 /// One change to the stored data. Changes are applied in the order given, so a session comes
@@ -104,28 +105,50 @@ pub enum Change {
     /// Changes nothing, but rejects the commit unless the precondition still holds.
     #[serde(rename = "Require")]
     Check(Precondition),
-    /// Stores a suspended call, or stores it again with more replies in its journal.
+    /// Stores a suspended or background call, or stores it again with another step or round. Rejected
+    /// if the stored call has ended, or if its fence is not the one before that of this row.
     Suspend(SuspendedCall),
-    /// Ends a suspended or background call. Rejected if it has already ended, so that a call that
-    /// is resumed twice at once takes effect once.
+    /// Ends a suspended or background call. Rejected if it has already ended or has another fence,
+    /// so that a call that is resumed twice at once takes effect once.
     EndSuspension {
         /// The call to end.
         id: SuspensionId,
+        /// The fence under which the work was begun.
+        fence: i64,
         /// The result of the call.
         outcome: Value,
         /// Whether the result is an error.
         failed: bool,
     },
-    /// Takes or renews the lease of a call. Rejected if the call has ended, or if another worker
-    /// has taken or renewed the lease since.
+    /// Renews the lease of a call and stores its progress. Rejected if the call has ended or has
+    /// another fence.
     #[serde(rename = "RunOn")]
     RenewLease {
+        /// The leased call.
+        id: SuspensionId,
+        /// The fence that this worker has.
+        fence: i64,
+        /// The new lease expiry.
+        until: Timestamp,
+        /// What the worker has done so far.
+        progress: StoredProgress,
+    },
+    /// Takes the expired lease of a call, which gets the next fence. Rejected if the call has ended,
+    /// or if another worker has taken or renewed the lease since.
+    TakeLease {
         /// The call to lease.
         id: SuspensionId,
-        /// The lease expiry that this worker last read.
+        /// The fence that this worker has read.
+        fence: i64,
+        /// The lease expiry that this worker has read.
         seen: Option<Timestamp>,
         /// The new lease expiry.
         until: Timestamp,
+    },
+    /// Asks the worker that has the lease of a call to end it. Rejected if the call has ended.
+    RequestCancel {
+        /// The call to end.
+        id: SuspensionId,
     },
     /// Adds a chain run without events, whatever its `events` says. Rejected if a run with the same
     /// id, or the same base and number, exists.

@@ -44,7 +44,7 @@ pub use session::{
     mode::{Mode, UnknownMode},
     thought::Thought,
 };
-pub use suspended_call::SuspendedCall;
+pub use suspended_call::{StoredProgress, SuspendedCall};
 pub use text::{
     letter_folding::fold_letters,
     person_names::split_person_names,

@@ -33,4 +33,27 @@ pub struct SuspendedCall {
     pub outcome: Option<Value>,
     /// Whether the result is an error.
     pub failed: bool,
+    /// How often the row was taken over or written anew. Who writes it names the number that follows
+    /// the one it has read, and who ends it names the one it has read, so that a worker which lost
+    /// its lease can't commit.
+    #[serde(default)]
+    pub fence: i64,
+    /// What the tool keeps from one step of the call for the next.
+    #[serde(default)]
+    pub notes: Option<Value>,
+    /// The progress that the worker stored last.
+    #[serde(default)]
+    pub progress: StoredProgress,
+    /// Whether someone wants the call to end; the worker that has the lease ends it.
+    #[serde(default)]
+    pub cancel_requested: bool,
+}
+
+/// The progress of a call, as every process sees it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StoredProgress {
+    /// How much of the work is done, 0 to 1, if the tool knows how much there is.
+    pub fraction: Option<f64>,
+    /// The current activity, for people.
+    pub message: String,
 }

@@ -68,6 +68,12 @@ pub enum ModelError {
         /// The client's reason, shortened.
         reason: String,
     },
+    /// The request was not sent, because it would exceed the budget of the call.
+    #[error("{reason}")]
+    BudgetExhausted {
+        /// The bound that is reached, as a sentence without the final period.
+        reason: String,
+    },
     /// The client's model has not replied yet, so the call is suspended.
     #[error("the client's model has to reply first")]
     Pending,
@@ -90,6 +96,7 @@ impl ModelError {
             Self::Timeout { .. } => "Timeout",
             Self::InvalidResponse { .. } => "InvalidResponse",
             Self::Misconfigured { .. } => "Config",
+            Self::BudgetExhausted { .. } => "LimitReached",
             Self::Pending => "Pending",
         }
     }
@@ -119,6 +126,9 @@ impl ModelError {
             Self::Misconfigured { .. } => "Correct the setting and restart the program.".to_owned(),
             Self::Declined { .. } => {
                 "Allow sampling in the client, or set up a provider (`deliberate config`).".to_owned()
+            }
+            Self::BudgetExhausted { .. } => {
+                "Ask for less at once, or allow the call more.".to_owned()
             }
             Self::Pending => return None,
         };

@@ -11,13 +11,13 @@ use deliberate_index::{
     StaticEmbedder, chunk::ChunkOptions,
 };
 use deliberate_store::Store;
-use deliberate_toolkit::{Registry, ToolError};
+use deliberate_toolkit::{Registry, ToolError, run_scheduler};
 use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::{
-    discovery::run_scheduler,
+    discovery::DueQuestions,
     http::{HttpClient, HttpClientError, HttpClientOptions, SystemHostResolver},
     index_sync::IndexSynchronizer,
     ingest::{
@@ -178,7 +178,8 @@ impl ResearchServices {
         tokio::spawn(self.index_sync.clone().run(stop.clone()));
         if let Some(every) = self.options.schedule_interval {
             let clock = self.clock.clone();
-            tokio::spawn(run_scheduler(registry.clone(), clock, every, stop.clone()));
+            let (registry, stop) = (registry.clone(), stop.clone());
+            tokio::spawn(run_scheduler(DueQuestions, registry, clock, every, stop));
         }
         watch_folder::start(self, registry, stop);
     }

@@ -351,6 +351,7 @@ mod tests {
                 reason: reason(),
             },
             ModelError::Declined { reason: reason() },
+            ModelError::BudgetExhausted { reason: reason() },
             ModelError::Pending,
         ];
         for error in errors {

@@ -2,11 +2,10 @@
 #![warn(missing_docs)]
 
 mod agent_loop;
-mod background;
+mod call;
 mod caller;
 mod compute;
 mod conversation;
-mod dispatch;
 mod error;
 mod event;
 mod external_tools;
@@ -15,17 +14,18 @@ mod principal;
 mod prompt_provider;
 mod registry;
 mod resource_provider;
+mod scheduler;
 mod schema;
 mod tool;
-mod tool_context;
 mod trace_context;
 mod upstream_error;
 
 pub use agent_loop::{AgentLimits, AgentRun, AgentStopReason, ToolSpec, ToolUse};
-pub use background::{
-    StillRunning, TimedOutcome,
-    caller_presence::CallerPresence,
-    status::{BackgroundCall, BackgroundStatus},
+pub use call::{
+    BackgroundCall, BackgroundStatus, Budget, BudgetMeter, BudgetUse, CallOutcome, CallerPresence,
+    ClientPrompt, ModelAnswer, NeedsReply, StillRunning, TimedOutcome, ToolContext,
+    compact_prompts::CompactPrompts,
+    suspend::RESUME_TOOL,
 };
 pub use caller::{
     CallProgress, CallerContext, ClientFeatures, ClientRequestError, ClientRequests, FixedModel,
@@ -34,11 +34,6 @@ pub use caller::{
 pub use compute::{ComputeError, compute, is_abandoned, with_request_limits};
 pub use conversation::ClientConversation;
 pub use deliberate_core::ErrorCode;
-pub use dispatch::{
-    call_outcome::{CallOutcome, ClientPrompt, NeedsReply},
-    compact_prompts::CompactPrompts,
-    suspend::RESUME_TOOL,
-};
 pub use error::{ArgumentIssue, EntityKind, ToolError};
 pub use event::{CallEvent, CallInfo, CallListener};
 pub use external_tools::{
@@ -53,11 +48,11 @@ pub use resource_provider::{
     CompletionRequest, CompletionValues, ResourceBody, ResourceChange, ResourceContext,
     ResourceData, ResourceInfo, ResourcePage, ResourceProvider, UriTemplate,
 };
+pub use scheduler::{Schedule, ScheduleFrequency, ScheduledCall, ScheduledWork, run_scheduler};
 pub use schema::answer_schema;
 pub use tool::{
     ForegroundWait, REPLY_FIELD, STEP_STATE, TEXT_FIELD, Tool, ToolHints, ToolLimits, ToolMeta,
     ToolOutput,
 };
-pub use tool_context::{ModelAnswer, ToolContext};
 pub use trace_context::{CALL_SPAN, MODEL_SPAN, SpanReader, TraceContext};
 pub use upstream_error::UpstreamError;

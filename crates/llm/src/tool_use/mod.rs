@@ -11,6 +11,7 @@ mod validate;
 mod tests;
 
 use deliberate_core::ellipsize;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::structured_output::unusable_reply;
@@ -28,7 +29,7 @@ pub const MAX_TOOL_CALLS: usize = 16;
 const MAX_QUOTED_CHARS: usize = 2_000;
 
 /// A model's text and its tool calls.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelTurn {
     /// The answer, if there are no calls; otherwise the text beside the calls, often empty.
     pub text: String,

@@ -105,6 +105,8 @@ pub(super) fn changes_for(change: &Change, session: Option<&SessionId>) -> Vec<R
         | Change::Suspend(_)
         | Change::EndSuspension { .. }
         | Change::RenewLease { .. }
+        | Change::TakeLease { .. }
+        | Change::RequestCancel { .. }
         | Change::StartRun(_)
         | Change::AddRunEvent { .. }
         | Change::PruneRuns { .. }

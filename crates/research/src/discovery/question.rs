@@ -4,12 +4,10 @@ use std::{cmp::Ordering, time::Duration};
 
 use deliberate_core::{Change, IndexKey, PartialDate, StoredDocument, Timestamp};
 use deliberate_store::{DocumentFilter, DocumentOrder, KeyMatch, Pagination, Store};
-use deliberate_toolkit::{ErrorCode, ToolError};
+use deliberate_toolkit::{ErrorCode, Schedule, ToolError};
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::Schedule;
 
 /// The document kind of a question.
 pub const QUESTION: &str = "question";

@@ -80,9 +80,11 @@ fn allows_no_rows(change: &Change) -> bool {
 /// Returns the error for a change that affected no row: its subject is gone or has ended.
 fn conflict_for(change: &Change) -> StoreError {
     match change {
-        Change::EndSuspension { .. } | Change::RenewLease { .. } | Change::Suspend(_) => {
-            StoreError::AlreadyEnded
-        }
+        Change::EndSuspension { .. }
+        | Change::RenewLease { .. }
+        | Change::TakeLease { .. }
+        | Change::RequestCancel { .. }
+        | Change::Suspend(_) => StoreError::AlreadyEnded,
         Change::AddThought(_)
         | Change::AddBranch(_)
         | Change::AddCheckpoint(_)
@@ -224,12 +226,25 @@ fn statement(change: &Change) -> Option<SqlStatement<'_>> {
         } => graphs::prune(graph_id, nodes, *at),
         Change::AddEdge(edge) => graphs::add_edge(edge),
         Change::Suspend(suspension) => suspended_calls::suspend(suspension),
-        Change::RenewLease { id, seen, until } => suspended_calls::renew_lease(id, *seen, *until),
+        Change::RenewLease {
+            id,
+            fence,
+            until,
+            progress,
+        } => suspended_calls::renew_lease(id, *fence, *until, progress),
+        Change::TakeLease {
+            id,
+            fence,
+            seen,
+            until,
+        } => suspended_calls::take_lease(id, *fence, *seen, *until),
+        Change::RequestCancel { id } => suspended_calls::request_cancel(id),
         Change::EndSuspension {
             id,
+            fence,
             outcome,
             failed,
-        } => suspended_calls::end(id, outcome, *failed),
+        } => suspended_calls::end(id, *fence, outcome, *failed),
         Change::StartRun(run) => chain_runs::start(run),
         Change::AddRunEvent {
             event,

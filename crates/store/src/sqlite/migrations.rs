@@ -48,6 +48,11 @@ const FILES: &[(i64, &str, &str)] = &[
         "principal",
         include_str!("../../migrations/sqlite/0008_principal.sql"),
     ),
+    (
+        9,
+        "call_lifecycle",
+        include_str!("../../migrations/sqlite/0009_call_lifecycle.sql"),
+    ),
 ];
 
 static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use deliberate_core::{
     Branch, Checkpoint, CrossRef, Graph, GraphEdge, GraphNode, Invocation, Mode, ModelUsage, Score,
-    Session, StateSnapshot, SuspendedCall, Thought, Timestamp,
+    Session, StateSnapshot, StoredProgress, SuspendedCall, Thought, Timestamp,
 };
 use serde_json::Value;
 use sqlx::{Row, sqlite::SqliteRow};
@@ -317,6 +317,13 @@ impl FromRow for SuspendedCall {
             running_until: row.optional_time("running_until")?,
             outcome: row.optional_json("outcome")?,
             failed: row.get("failed")?,
+            fence: row.get("fence")?,
+            notes: row.optional_json("notes")?,
+            progress: StoredProgress {
+                fraction: row.get("progress")?,
+                message: row.get("progress_message")?,
+            },
+            cancel_requested: row.get("cancel_requested")?,
         })
     }
 }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use deliberate_core::{
-    BranchState, Change, GraphNode, Mode, NodeUpdate, Session, Thought, Timestamp,
+    BranchState, Change, GraphNode, Mode, NodeUpdate, Session, StoredProgress, SuspendedCall,
+    Thought, Timestamp,
 };
 use deliberate_store::{
     BacktrackPreview, EntityCounts, SearchEntity, SearchQuery, Store, sqlite::SqliteStore,
@@ -42,6 +43,7 @@ const ROWS: &[&str] = &[
     "INSERT INTO graph_nodes VALUES (NULL, 'n2', 'g', 's', 'an old pelican', 'root', 0.1, 0, 1, 0, 2, NULL)",
     "INSERT INTO graph_nodes VALUES (NULL, 'n8', 'g', 's', '一只老鹈鹕', 'thought', NULL, 1, 1, 0, 8, NULL)",
     "INSERT INTO graph_edges VALUES (NULL, 'e8', 'g', 'n2', 'n8', 'generates', 1, 8, NULL)",
+    "INSERT INTO suspensions VALUES ('w', 'reasoning_linear', '{}', '{\"replies\": {}}', '[\"a\"]', 1, 9, NULL)",
 ];
 
 /// Opens a database that has the first version of the tables.
@@ -75,7 +77,7 @@ async fn a_database_of_the_first_version_reads_as_before() {
     let state = store.info().await.unwrap();
     assert_eq!(
         (state.schema_version, state.sessions, state.thoughts),
-        (8, 2, 5)
+        (9, 2, 5)
     );
     let s = "s".into();
     assert_eq!(
@@ -270,4 +272,21 @@ async fn its_checkpoints_can_be_returned_to() {
             ..BacktrackPreview::default()
         }
     );
+}
+
+#[tokio::test]
+async fn its_suspended_calls_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = first_version(&folder.path().join("store.db")).await;
+    let waits = store.suspended_call(&"w".into()).await.unwrap().unwrap();
+    assert_eq!((waits.fence, waits.notes.clone()), (0, None));
+    assert_eq!(waits.progress, StoredProgress::default());
+    assert!(!waits.cancel_requested);
+    let next = SuspendedCall {
+        fence: 1,
+        ..waits.clone()
+    };
+    commit(&store, vec![Change::Suspend(next.clone())]).await;
+    let stored = store.suspended_call(&"w".into()).await.unwrap();
+    assert_eq!(stored, Some(next));
 }

@@ -3,7 +3,7 @@
 use deliberate_core::{
     Branch, BranchState, Change, Checkpoint, CheckpointKind, CrossRef, CrossRefKind, EdgeKind,
     Graph, GraphEdge, GraphNode, Invocation, Mode, ModelUsage, NodeKind, Score, Session,
-    StateSnapshot, SuspendedCall, Thought, Timestamp,
+    StateSnapshot, StoredProgress, SuspendedCall, Thought, Timestamp,
 };
 use serde_json::{Value, json};
 
@@ -300,6 +300,10 @@ pub(crate) fn suspended_call(id: &str) -> SuspendedCall {
         running_until: None,
         outcome: None,
         failed: false,
+        fence: 0,
+        notes: None,
+        progress: StoredProgress::default(),
+        cancel_requested: false,
     }
 }
 

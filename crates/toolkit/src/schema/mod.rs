@@ -10,7 +10,7 @@ mod split_list;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use crate::tool_context::usage::MODEL_FIELD;
+use crate::call::context::usage::MODEL_FIELD;
 
 pub(crate) use check::ArgumentChecker;
 

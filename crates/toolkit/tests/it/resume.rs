@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_core::{SuspendedCall, Timestamp};
+use deliberate_core::{StoredProgress, SuspendedCall, Timestamp};
 use deliberate_llm::{ChatMessage, ModelError};
 use deliberate_testkit::CountingIds;
 use deliberate_toolkit::{
@@ -109,6 +109,10 @@ async fn a_call_without_a_model_is_suspended_with_all_it_needs() {
             running_until: None,
             outcome: None,
             failed: false,
+            fence: 0,
+            notes: None,
+            progress: StoredProgress::default(),
+            cancel_requested: false,
         })
     );
     let record = house.last_record().await;

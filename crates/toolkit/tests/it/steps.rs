@@ -8,9 +8,9 @@ use std::{
 use deliberate_core::{Change, Mode, Session, SystemIds};
 use deliberate_llm::ChatModel;
 use deliberate_toolkit::{
-    BackgroundCall, BackgroundStatus, CallProgress, CallerContext, ErrorCode, Principal,
-    RESUME_TOOL, Registry, RegistryDeps, StillRunning, TimedOutcome, Tool, ToolContext, ToolError,
-    ToolHints, ToolLimits, ToolMeta, ToolOutput,
+    BackgroundCall, BackgroundStatus, CallLimits, CallProgress, CallerContext, ErrorCode,
+    Principal, RESUME_TOOL, Registry, RegistryDeps, StillRunning, TimedOutcome, Tool, ToolContext,
+    ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,7 +100,11 @@ impl Tool for SteppingTool {
     ) -> Result<ToolOutput<Value>, ToolError> {
         let step = input.step;
         self.0.steps_run.lock().unwrap().push(step);
-        call.progress(1.0, None, &format!("at {step}"));
+        let (done, all) = (f64::from(step - 1), f64::from(input.last));
+        call.progress(done, Some(all), &format!("at {step}"));
+        let mut notes: Vec<u32> = call.notes().unwrap_or_default();
+        notes.push(step);
+        call.set_notes(&notes)?;
         let seen = call.store().sessions(ALL).await?.len();
         if input.wait_at.as_ref().is_some_and(|at| at.contains(&step)) {
             self.0.permits.acquire().await.unwrap().forget();
@@ -132,7 +136,9 @@ impl Tool for SteppingTool {
             ..input
         });
         Ok(ToolOutput {
-            output: json!({ "step": step, "seen": seen, "said": said, "next": next }),
+            output: json!({
+                "step": step, "seen": seen, "said": said, "notes": notes, "next": next,
+            }),
             changes,
             session: None,
         })
@@ -159,14 +165,23 @@ fn session(step: u32, call: &ToolContext) -> Session {
     }
 }
 
-fn add_stepping_tool(
+pub(crate) fn add_stepping_tool(
+    fixture: RegistryFixture,
+    model: Option<Arc<dyn ChatModel>>,
+) -> (RegistryFixture, SteppingTool) {
+    add_with_limits(fixture, model, CallLimits::default())
+}
+
+pub(crate) fn add_with_limits(
     mut fixture: RegistryFixture,
     model: Option<Arc<dyn ChatModel>>,
+    limits: CallLimits,
 ) -> (RegistryFixture, SteppingTool) {
     let climb = SteppingTool::default();
     let parts = RegistryDeps {
         clock: fixture.clock.clone(),
         ids: Arc::new(SystemIds),
+        limits,
         ..deps(fixture.store.clone(), model)
     };
     fixture.registry = Arc::new(Registry::new(parts).with(climb.clone()));
@@ -178,7 +193,7 @@ fn fixture(model: Option<Arc<dyn ChatModel>>) -> (RegistryFixture, SteppingTool)
 }
 
 /// Returns the steps that are stored, sorted.
-async fn stored_steps(fixture: &RegistryFixture) -> Vec<String> {
+pub(crate) async fn stored_steps(fixture: &RegistryFixture) -> Vec<String> {
     let sessions = fixture.store.sessions(ALL).await.unwrap();
     let mut titles: Vec<String> = sessions
         .into_iter()
@@ -188,7 +203,10 @@ async fn stored_steps(fixture: &RegistryFixture) -> Vec<String> {
     titles
 }
 
-async fn call_in_background(fixture: &RegistryFixture, arguments: Value) -> StillRunning {
+pub(crate) async fn call_in_background(
+    fixture: &RegistryFixture,
+    arguments: Value,
+) -> StillRunning {
     let soon = Duration::from_millis(20);
     let call =
         fixture
@@ -200,7 +218,7 @@ async fn call_in_background(fixture: &RegistryFixture, arguments: Value) -> Stil
     }
 }
 
-async fn background_call(fixture: &RegistryFixture, id: &str) -> BackgroundCall {
+pub(crate) async fn background_call(fixture: &RegistryFixture, id: &str) -> BackgroundCall {
     let left = fixture
         .registry
         .background_call(id, &Principal::default())

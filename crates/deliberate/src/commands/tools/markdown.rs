@@ -114,6 +114,7 @@ fn still_running_schema() -> Value {
         "properties": {
             "id": { "type": "string", "description": "Identifies the call, for `reasoning_resume`" },
             "doing": { "type": "string", "description": "Its last progress message; omitted if there is none" },
+            "progress": { "type": "number", "description": "How much is done, 0 to 1; omitted if unknown" },
             "next": { "type": "string", "description": "The next step, in one sentence" },
         },
         "required": ["id", "next"],

@@ -1,6 +1,6 @@
 //! Agentic answers: a graph that plans a question, retrieves passages, grades them, retrieves
 //! again, answers, and checks the answer. Each node has its own file; the edges are in `graph`,
-//! the budgets in `budget`.
+//! the budget in `budget`.
 //!
 //! An exhausted budget or a failing model ends the graph with the best result so far, marked as
 //! partial. The graph has no result only if the call is suspended for the client's own model, is
@@ -22,7 +22,7 @@ use super::{
     single_pass::default_scope,
 };
 use crate::prompt_fence::prompt_fence;
-use budget::AgenticBudget;
+use budget::{AgenticBudget, question_budget};
 use graph::{AgenticNode, next_node};
 use state::{AgenticContext, AgenticState, NodeError};
 
@@ -69,23 +69,24 @@ pub(crate) async fn run_agentic_graph<R: Retriever>(
     shelf.check_scope(call, &scope).await?;
     let options = shelf.answer_options();
     let timed = call.has_model().await;
-    let desk = AgenticContext {
+    let (call, meter) = call.with_budget(question_budget(options, timed));
+    let context = AgenticContext {
         retriever: shelf,
-        call,
+        call: &call,
     };
     let mut state = AgenticState::new(
         question,
         request,
         scope,
-        AgenticBudget::new(options, timed),
-        prompt_fence(call),
+        AgenticBudget(meter),
+        prompt_fence(&call),
     );
     let mut node = AgenticNode::Classify;
     for _ in 0..MAX_STEPS {
         if node == AgenticNode::Done {
             break;
         }
-        match run_node(node, &mut state, &desk).await {
+        match run_node(node, &mut state, &context).await {
             Ok(()) => node = next_node(node, &state, options.min_support),
             Err(NodeError::Failed(error)) if is_fatal(&error, &state) => return Err(error),
             Err(NodeError::Failed(error)) => {

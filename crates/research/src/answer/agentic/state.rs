@@ -11,11 +11,7 @@ use deliberate_toolkit::{ModelAnswer, ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{
-    AgenticRequest,
-    budget::{AgenticBudget, BudgetReservation},
-    nodes::filters::QuestionFilters,
-};
+use super::{AgenticRequest, budget::AgenticBudget, nodes::filters::QuestionFilters};
 use crate::{
     ArticleFilter, RetrievalScope,
     answer::{
@@ -171,14 +167,10 @@ impl AgenticState {
         ask: ModelRequest,
         most: Option<Duration>,
     ) -> Result<Option<T>, NodeError> {
-        let taken = self
-            .budget
-            .reserve(&ask)
-            .map_err(NodeError::BudgetExhausted)?;
         let purpose = ask.purpose.as_str().to_owned();
         let thinking = call.ask::<T>(ask, None);
         match self.with_timeout(most, &purpose, thinking).await? {
-            Some(thought) => self.accept_reply(&purpose, taken, thought),
+            Some(thought) => self.accept_reply(&purpose, thought),
             None => Ok(None),
         }
     }
@@ -206,23 +198,18 @@ impl AgenticState {
         Ok(None)
     }
 
-    /// Settles the budget and returns the reply. A failure of the model is noted and returns
-    /// `None`.
+    /// Returns the reply. A failure of the model is noted and returns `None`.
     pub(super) fn accept_reply<T>(
         &mut self,
         purpose: &str,
-        reservation: BudgetReservation,
         thought: Result<ModelAnswer<T>, ToolError>,
     ) -> Result<Option<T>, NodeError> {
         match thought {
-            Ok(thinking) => {
-                self.budget.settle(reservation, &thinking.usage);
-                Ok(Some(thinking.value))
+            Ok(thinking) => Ok(Some(thinking.value)),
+            Err(ToolError::Model(ModelError::BudgetExhausted { reason })) => {
+                Err(NodeError::BudgetExhausted(reason))
             }
             Err(ToolError::Model(error)) if error != ModelError::Pending => {
-                if matches!(error, ModelError::InvalidResponse { .. }) {
-                    self.budget.count_retry();
-                }
                 self.note(format!("The model request failed ({purpose}): {error}."));
                 Ok(None)
             }

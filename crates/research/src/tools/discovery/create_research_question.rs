@@ -4,7 +4,8 @@ use std::{cmp::Ordering, sync::Arc};
 
 use deliberate_core::PartialDate;
 use deliberate_toolkit::{
-    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+    ArgumentIssue, Schedule, ScheduleFrequency, Tool, ToolContext, ToolError, ToolHints, ToolMeta,
+    ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,7 @@ use super::{default_user, get_research_question::QuestionView};
 use crate::{
     ResearchServices,
     discovery::{
-        QuestionRepository, ResearchQuestion, Schedule, ScheduleFrequency, VersionedQuestion,
-        compare_dates, select_sources,
+        QuestionRepository, ResearchQuestion, VersionedQuestion, compare_dates, select_sources,
     },
     tools::rendering::tool_meta,
 };

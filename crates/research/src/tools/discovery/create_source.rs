@@ -5,7 +5,8 @@ use std::{cmp::Ordering, sync::Arc};
 
 use deliberate_core::PartialDate;
 use deliberate_toolkit::{
-    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+    ArgumentIssue, Schedule, ScheduleFrequency, Tool, ToolContext, ToolError, ToolHints, ToolMeta,
+    ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,10 +17,7 @@ use super::{
 };
 use crate::{
     ResearchServices,
-    discovery::{
-        ResearchQuestion, SOURCE_USER, Schedule, ScheduleFrequency, VersionedQuestion,
-        compare_dates, select_sources,
-    },
+    discovery::{ResearchQuestion, SOURCE_USER, VersionedQuestion, compare_dates, select_sources},
     sources::{self, SourceDefinition},
     tools::rendering::tool_meta,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deliberate_core::Change;
 use deliberate_store::Pagination;
 use deliberate_toolkit::{
-    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+    ArgumentIssue, ScheduleFrequency, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,7 @@ use super::{
 use crate::{
     ResearchServices,
     discovery::{
-        MATCH, QUESTION, QuestionMatch, QuestionRepository, ResearchQuestion, ScheduleFrequency,
-        VersionedQuestion,
+        MATCH, QUESTION, QuestionMatch, QuestionRepository, ResearchQuestion, VersionedQuestion,
     },
     tools::rendering::tool_meta,
 };

@@ -70,6 +70,7 @@ pub(crate) async fn a_bad_change_in_the_middle_leaves_nothing(it: Fixture) {
         },
         Change::EndSuspension {
             id: "missing".into(),
+            fence: 0,
             outcome: serde_json::Value::Null,
             failed: false,
         },

@@ -1,6 +1,6 @@
 //! Suspended and background calls.
 
-use deliberate_core::{Change, SuspendedCall, SuspensionId};
+use deliberate_core::{Change, StoredProgress, SuspendedCall, SuspensionId};
 use deliberate_store::{Store, StoreError};
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -13,8 +13,13 @@ async fn load_suspended(store: &dyn Store, id: &str) -> Option<SuspendedCall> {
 }
 
 fn end(id: &str, outcome: Value) -> Change {
+    end_under(id, 0, outcome)
+}
+
+fn end_under(id: &str, fence: i64, outcome: Value) -> Change {
     Change::EndSuspension {
         id: id.into(),
+        fence,
         outcome,
         failed: false,
     }
@@ -49,6 +54,9 @@ pub(crate) async fn a_new_round_changes_only_what_belongs_to_the_round(it: Fixtu
         asks: json!(["linear/again"]),
         created_at: at_second(500),
         expires_at: at_second(2_000),
+        fence: 1,
+        notes: Some(odd_json()),
+        progress: progress(0.5, "half"),
         ..first.clone()
     };
     commit(&*it.store, vec![Change::Suspend(first.clone())]).await;
@@ -58,6 +66,9 @@ pub(crate) async fn a_new_round_changes_only_what_belongs_to_the_round(it: Fixtu
         journal: second.journal,
         asks: second.asks,
         expires_at: second.expires_at,
+        fence: 1,
+        notes: second.notes,
+        progress: second.progress,
         ..first
     };
     assert_eq!(load_suspended(&*it.store, "x").await, Some(wanted));
@@ -83,6 +94,7 @@ pub(crate) async fn an_ended_call_is_not_suspended_again(it: Fixture) {
     assert_eq!(ended.as_ref().unwrap().outcome, Some(Value::Null));
     let late = SuspendedCall {
         journal: json!({ "late": "reply" }),
+        fence: 1,
         ..suspended_call("x")
     };
     let outcome = it.store.commit(vec![Change::Suspend(late)]).await;
@@ -159,40 +171,133 @@ pub(crate) async fn an_expired_call_is_kept_until_another_is_suspended(it: Fixtu
     assert_eq!(load_suspended(&*it.store, "now").await, Some(now));
 }
 
-fn renew_lease(id: &str, seen: Option<i64>, until: i64) -> Change {
+fn progress(fraction: f64, message: &str) -> StoredProgress {
+    StoredProgress {
+        fraction: Some(fraction),
+        message: message.to_owned(),
+    }
+}
+
+fn renew_lease(id: &str, fence: i64, until: i64) -> Change {
     Change::RenewLease {
         id: id.into(),
+        fence,
+        until: at_second(until),
+        progress: progress(0.25, "a quarter"),
+    }
+}
+
+fn take_lease(id: &str, fence: i64, seen: Option<i64>, until: i64) -> Change {
+    Change::TakeLease {
+        id: id.into(),
+        fence,
         seen: seen.map(at_second),
         until: at_second(until),
     }
 }
 
-pub(crate) async fn a_running_call_is_kept_by_who_knows_what_was_said_last(it: Fixture) {
-    let running = SuspendedCall {
+fn running_call(id: &str) -> SuspendedCall {
+    SuspendedCall {
         asks: json!([]),
         owner: Some("ann".to_owned()),
         running_until: Some(at_second(10)),
-        ..suspended_call("x")
-    };
+        ..suspended_call(id)
+    }
+}
+
+pub(crate) async fn a_lease_is_renewed_with_its_progress_by_who_has_the_fence(it: Fixture) {
+    let running = running_call("x");
     commit(&*it.store, vec![Change::Suspend(running.clone())]).await;
     assert_eq!(load_suspended(&*it.store, "x").await, Some(running.clone()));
-    commit(&*it.store, vec![renew_lease("x", Some(10), 20)]).await;
-    for stale in [renew_lease("x", Some(10), 30), renew_lease("x", None, 30)] {
+    commit(&*it.store, vec![renew_lease("x", 0, 20)]).await;
+    let renewed = SuspendedCall {
+        running_until: Some(at_second(20)),
+        progress: progress(0.25, "a quarter"),
+        ..running.clone()
+    };
+    assert_eq!(load_suspended(&*it.store, "x").await, Some(renewed.clone()));
+    for stale in [renew_lease("x", 1, 30), renew_lease("x", -1, 30)] {
         let refused = it.store.commit(vec![stale]).await;
         assert_eq!(refused, Err(StoreError::AlreadyEnded));
     }
-    let kept = SuspendedCall {
-        running_until: Some(at_second(20)),
-        ..running.clone()
-    };
-    assert_eq!(load_suspended(&*it.store, "x").await, Some(kept));
+    assert_eq!(load_suspended(&*it.store, "x").await, Some(renewed));
     let waits = SuspendedCall {
         asks: json!(["a"]),
         running_until: None,
+        fence: 1,
         ..running
     };
     commit(&*it.store, vec![Change::Suspend(waits.clone())]).await;
     assert_eq!(load_suspended(&*it.store, "x").await, Some(waits));
+}
+
+pub(crate) async fn who_lost_the_lease_can_not_commit(it: Fixture) {
+    let running = running_call("x");
+    commit(&*it.store, vec![Change::Suspend(running.clone())]).await;
+    commit(&*it.store, vec![take_lease("x", 0, Some(10), 30)]).await;
+    let taken = SuspendedCall {
+        running_until: Some(at_second(30)),
+        fence: 1,
+        ..running.clone()
+    };
+    assert_eq!(load_suspended(&*it.store, "x").await, Some(taken.clone()));
+    // The first worker is not dead, only slow: whatever it commits with the call is refused whole.
+    let step = SuspendedCall {
+        arguments: json!({ "step": 2 }),
+        fence: 1,
+        ..running
+    };
+    for late in [
+        renew_lease("x", 0, 40),
+        end("x", json!(1)),
+        Change::Suspend(step),
+    ] {
+        let changes = vec![late, Change::AddSession(session("s"))];
+        let outcome = it.store.commit(changes).await;
+        assert_eq!(outcome, Err(StoreError::AlreadyEnded));
+    }
+    assert_eq!(it.store.sessions(ALL).await.unwrap(), []);
+    assert_eq!(load_suspended(&*it.store, "x").await, Some(taken));
+    commit(&*it.store, vec![end_under("x", 1, json!(2))]).await;
+    let outcome = load_suspended(&*it.store, "x").await.unwrap().outcome;
+    assert_eq!(outcome, Some(json!(2)));
+}
+
+pub(crate) async fn a_lease_that_was_renewed_is_not_taken(it: Fixture) {
+    commit(&*it.store, vec![Change::Suspend(running_call("x"))]).await;
+    commit(&*it.store, vec![renew_lease("x", 0, 20)]).await;
+    for stale in [
+        take_lease("x", 0, Some(10), 30),
+        take_lease("x", 0, None, 30),
+    ] {
+        let refused = it.store.commit(vec![stale]).await;
+        assert_eq!(refused, Err(StoreError::AlreadyEnded));
+    }
+    commit(&*it.store, vec![take_lease("x", 0, Some(20), 30)]).await;
+    assert_eq!(load_suspended(&*it.store, "x").await.unwrap().fence, 1);
+}
+
+pub(crate) async fn a_cancel_request_stays_until_the_call_ends(it: Fixture) {
+    let request = || Change::RequestCancel { id: "x".into() };
+    let missing = it.store.commit(vec![request()]).await;
+    assert_eq!(missing, Err(StoreError::AlreadyEnded));
+    commit(&*it.store, vec![Change::Suspend(running_call("x"))]).await;
+    commit(&*it.store, vec![request()]).await;
+    commit(&*it.store, vec![renew_lease("x", 0, 20)]).await;
+    let next = SuspendedCall {
+        fence: 1,
+        ..running_call("x")
+    };
+    commit(&*it.store, vec![Change::Suspend(next)]).await;
+    assert!(
+        load_suspended(&*it.store, "x")
+            .await
+            .unwrap()
+            .cancel_requested
+    );
+    commit(&*it.store, vec![end_under("x", 1, json!(1))]).await;
+    let late = it.store.commit(vec![request()]).await;
+    assert_eq!(late, Err(StoreError::AlreadyEnded));
 }
 
 pub(crate) async fn a_call_that_ended_runs_no_more_and_may_have_failed(it: Fixture) {
@@ -203,6 +308,7 @@ pub(crate) async fn a_call_that_ended_runs_no_more_and_may_have_failed(it: Fixtu
     commit(&*it.store, vec![Change::Suspend(running.clone())]).await;
     let failed = Change::EndSuspension {
         id: "x".into(),
+        fence: 0,
         outcome: json!({ "code": "Timeout" }),
         failed: true,
     };
@@ -214,7 +320,7 @@ pub(crate) async fn a_call_that_ended_runs_no_more_and_may_have_failed(it: Fixtu
         ..running
     };
     assert_eq!(load_suspended(&*it.store, "x").await, Some(ended));
-    let late = it.store.commit(vec![renew_lease("x", None, 20)]).await;
+    let late = it.store.commit(vec![take_lease("x", 0, None, 20)]).await;
     assert_eq!(late, Err(StoreError::AlreadyEnded));
 }
 
@@ -227,7 +333,7 @@ pub(crate) async fn one_of_several_takes_over_a_call(it: Fixture) {
     let other = (it.reopen)();
     let attempts = (0..8).map(|number: i64| {
         let store = if number % 2 == 0 { &it.store } else { &other };
-        store.commit(vec![renew_lease("x", Some(10), 100 + number)])
+        store.commit(vec![take_lease("x", 0, Some(10), 100 + number)])
     });
     let outcomes = join_all(attempts).await;
     let won = outcomes.iter().filter(|outcome| outcome.is_ok()).count();

@@ -36,14 +36,6 @@ pub(crate) async fn run<R: Retriever>(
     let expand =
         EXPAND_PROMPT.build_request::<QueriesReply>("expand".to_owned(), &[("question", &shown)]);
     let filter = filters::filters_request(&shown);
-    let took = state
-        .budget
-        .reserve(&expand)
-        .map_err(NodeError::BudgetExhausted)?;
-    let took_filter = state
-        .budget
-        .reserve(&filter)
-        .map_err(NodeError::BudgetExhausted)?;
     // Both requests start before either is awaited, so that a client receives them together.
     let both = join(
         context.call.ask::<QueriesReply>(expand, None),
@@ -53,10 +45,10 @@ pub(crate) async fn run<R: Retriever>(
     let Some((queries, filters)) = state.with_timeout(share, "expand", both).await? else {
         return Ok("only the question itself".to_owned());
     };
-    let queries = state.accept_reply("expand", took, queries)?;
-    state.question_filters = state.accept_reply("filters", took_filter, filters)?;
+    let queries = state.accept_reply("expand", queries)?;
     let more = queries.map(|it| it.clean(&state.question, MAX_REPHRASINGS));
     state.queries.extend(more.unwrap_or_default());
+    state.question_filters = state.accept_reply("filters", filters)?;
     Ok(format!("{} queries", state.queries.len()))
 }
 

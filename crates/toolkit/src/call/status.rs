@@ -1,15 +1,16 @@
 //! Lets owners look at their suspended and background calls, and cancel them.
 
-use deliberate_core::{Change, SuspendedCall, SuspensionId, Timestamp};
+use deliberate_core::{Change, StoredProgress, SuspendedCall, SuspensionId, Timestamp};
 use deliberate_store::StoreError;
 use serde_json::Value;
 
+use super::background::{decode_failure, encode_failure};
 use crate::{ErrorCode, Principal, Registry, ToolError};
 
 /// The state of a suspended or background call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BackgroundStatus {
-    /// A worker runs it; with the latest progress message if it runs in this process.
+    /// A worker runs it; with the latest progress message that this process knows.
     Running(String),
     /// The call waits for replies.
     Waiting,
@@ -24,6 +25,8 @@ pub enum BackgroundStatus {
 pub struct BackgroundCall {
     /// The state of the call.
     pub status: BackgroundStatus,
+    /// How much of the work is done, 0 to 1, if the tool knows how much there is.
+    pub progress: Option<f64>,
     /// The tool's name.
     pub tool: String,
     /// The arguments of the current step.
@@ -49,16 +52,23 @@ impl Registry {
         let suspended = self.find_suspended(&id, principal).await?;
         let runs = self.is_running(&suspended);
         let asks_nothing = suspended.asks.as_array().is_some_and(Vec::is_empty);
-        let left = match (suspended.outcome, suspended.failed) {
+        let here = self.background_calls.progress(&id);
+        let progress = here.map_or(suspended.progress, |it| it.stored());
+        let status = match (suspended.outcome, suspended.failed) {
             (Some(outcome), false) => BackgroundStatus::Ended(Ok(outcome)),
-            (Some(outcome), true) => BackgroundStatus::Ended(Err(super::decode_failure(&outcome))),
-            (None, _) if runs => BackgroundStatus::Running(self.background_calls.status(&id)),
+            (Some(outcome), true) => BackgroundStatus::Ended(Err(decode_failure(&outcome))),
+            // The worker that runs it ends it at its next heartbeat.
+            (None, _) if suspended.cancel_requested => {
+                BackgroundStatus::Ended(Err(ToolError::Cancelled))
+            }
+            (None, _) if runs => BackgroundStatus::Running(progress.message),
             (None, _) if asks_nothing => BackgroundStatus::Abandoned,
             (None, _) => BackgroundStatus::Waiting,
         };
         let called_with = suspended.journal.get("called_with").cloned();
         Ok(BackgroundCall {
-            status: left,
+            status,
+            progress: progress.fraction,
             tool: suspended.tool_name,
             called_with: called_with.unwrap_or_else(|| suspended.arguments.clone()),
             arguments: suspended.arguments,
@@ -77,46 +87,68 @@ impl Registry {
             && called.entry.check(called.arguments).as_ref() == Ok(&left.called_with)
     }
 
-    /// Cancels a suspended or background call unless it has ended.
+    /// Cancels a suspended or background call unless it has ended. A call that another process runs
+    /// is ended by that process.
     pub async fn cancel_background_call(
         &self,
         id: &str,
         principal: &Principal,
     ) -> Result<(), ToolError> {
         let id = SuspensionId::from(id);
-        let suspended = self.find_suspended(&id, principal).await?;
-        if suspended.outcome.is_some() || self.background_calls.stop(&id) {
-            return Ok(());
+        loop {
+            let row = self.find_suspended(&id, principal).await?;
+            if row.outcome.is_some() || self.background_calls.stop(&id) {
+                return Ok(());
+            }
+            if self.is_running(&row) {
+                let change = Change::RequestCancel { id };
+                return match self.deps.store.commit(vec![change]).await {
+                    // The call ended by itself meanwhile.
+                    Ok(()) | Err(StoreError::AlreadyEnded) => Ok(()),
+                    Err(error) => Err(error.into()),
+                };
+            }
+            // A call that went on meanwhile is looked at again.
+            if self.end_stored(&row, &ToolError::Cancelled).await? {
+                return Ok(());
+            }
         }
+    }
+
+    /// Ends a stored call that no worker runs. Returns false if it has ended or gone on meanwhile.
+    pub(super) async fn end_stored(
+        &self,
+        row: &SuspendedCall,
+        error: &ToolError,
+    ) -> Result<bool, ToolError> {
         let end = Change::EndSuspension {
-            id,
-            outcome: super::encode_failure(&ToolError::Cancelled),
+            id: row.id.clone(),
+            fence: row.fence,
+            outcome: encode_failure(error),
             failed: true,
         };
         match self.deps.store.commit(vec![end]).await {
-            // The call ended by itself meanwhile.
-            Ok(()) | Err(StoreError::AlreadyEnded) => Ok(()),
+            Ok(()) => Ok(true),
+            Err(StoreError::AlreadyEnded) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Ends an abandoned call that may not run again.
-    pub(crate) async fn mark_lost(&self, abandoned: &SuspendedCall) -> Result<(), ToolError> {
-        let lost = Change::EndSuspension {
-            id: abandoned.id.clone(),
-            outcome: super::encode_failure(&lost_error()),
-            failed: true,
-        };
-        match self.deps.store.commit(vec![lost]).await {
-            // Another worker was first.
-            Ok(()) | Err(StoreError::AlreadyEnded) => Ok(()),
-            Err(error) => Err(error.into()),
+    /// Returns the progress of a background call of this process or another.
+    pub(super) async fn progress_of(&self, id: &SuspensionId) -> StoredProgress {
+        if let Some(progress) = self.background_calls.progress(id) {
+            return progress.stored();
         }
+        let row = self.deps.store.suspended_call(id).await;
+        row.ok()
+            .flatten()
+            .map(|row| row.progress)
+            .unwrap_or_default()
     }
 }
 
 /// Returns the error of an abandoned call that may not run again.
-pub(crate) fn lost_error() -> ToolError {
+pub(super) fn lost_error() -> ToolError {
     ToolError::Custom {
         code: ErrorCode::CutOff,
         message: "the call was interrupted; it may or may not have taken effect".to_owned(),

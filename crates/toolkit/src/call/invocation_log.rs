@@ -21,11 +21,10 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use tracing::Span;
 
+use super::context::{nested_call::render_external_text, usage::UsageTally};
 use crate::{
-    CallEvent, CallInfo, Principal, RAW_RESULT, Registry, ToolError,
-    event::CallListeners,
+    CallEvent, CallInfo, Principal, RAW_RESULT, Registry, ToolError, event::CallListeners,
     external_tools::upstream_failure,
-    tool_context::{nested_call::render_external_text, usage::UsageTally},
 };
 
 /// How long the answer of a failed call waits for its record.
@@ -73,16 +72,16 @@ impl Drop for OpenCallGuard {
 impl Drop for CallStart {
     /// Reports the end of a call whose future was dropped, too.
     fn drop(&mut self) {
-        if !self.end_reported.load(Ordering::Relaxed) {
-            self.end(Some(ToolError::Cancelled.code()), &ModelUsage::default());
-        }
+        self.end(Some(ToolError::Cancelled.code()), &ModelUsage::default());
     }
 }
 
 impl CallStart {
-    /// Reports the end of the call to the listeners.
+    /// Reports the end of the call to the listeners, once.
     pub(crate) fn end(&self, error: Option<&str>, spent: &ModelUsage) {
-        self.end_reported.store(true, Ordering::Relaxed);
+        if self.end_reported.swap(true, Ordering::Relaxed) {
+            return;
+        }
         record_end_on_span(&Span::current(), error, spent);
         if error.is_none() {
             tracing::debug!(
@@ -277,11 +276,6 @@ impl Registry {
         begun
     }
 
-    /// Returns a value with the digits of large integers, for a record.
-    fn with_digits(&self, value: Value) -> Value {
-        self.tools.with_digits(value)
-    }
-
     /// Returns the number of calls that wait, run or are being committed.
     pub fn open_calls(&self) -> usize {
         self.open_calls.load(Ordering::Acquire)
@@ -291,7 +285,7 @@ impl Registry {
     /// gets the first error.
     pub(crate) async fn record_failure(
         &self,
-        start: CallStart,
+        start: &CallStart,
         error: &ToolError,
         tally: UsageTally,
         change: Option<Change>,
@@ -305,7 +299,7 @@ impl Registry {
         );
         start.end(Some(error.code()), &tally.usage);
         let tool = start.tool;
-        let mut record = self.record(&start, tally, None, Err(error));
+        let mut record = self.record(start, tally, None, Err(error));
         let (tools, store) = (self.tools.clone(), self.deps.store.clone());
         let write = async move {
             // The arguments of a rejected call still have short references. Those that mean nothing
@@ -315,16 +309,20 @@ impl Registry {
                 record.session_id = named_session(&resolved);
                 record.input = resolved;
             }
-            let mut changes = vec![Change::AddInvocation(record)];
-            changes.extend(change);
-            store.commit(changes).await
+            let record = Change::AddInvocation(record);
+            let changes = std::iter::once(record.clone()).chain(change);
+            match store.commit(changes.collect()).await {
+                // Another worker has the call, and its outcome counts.
+                Err(StoreError::AlreadyEnded) => store.commit(vec![record]).await,
+                outcome => outcome,
+            }
         };
         self.log.write_now(write).await;
     }
 
     /// Returns the arguments of a call as its record has them.
     fn recorded_input(&self, arguments: &Value) -> Value {
-        let arguments = self.with_digits(arguments.clone());
+        let arguments = self.tools.with_digits(arguments.clone());
         truncate_json(arguments, self.deps.limits.record_bytes)
     }
 
@@ -336,7 +334,7 @@ impl Registry {
         outcome: Result<Value, &ToolError>,
     ) -> Invocation {
         let (output, error) = match outcome {
-            Ok(output) => (Some(self.with_digits(output)), None),
+            Ok(output) => (Some(self.tools.with_digits(output)), None),
             Err(error) => {
                 let said = error.unusable_answer();
                 (

@@ -49,10 +49,7 @@ impl ToolContext {
                 target.audit_refusal(principal, env.tool, Duration::ZERO, error);
             }
         })?;
-        let inner = Self {
-            shared: self.shared.clone(),
-            prefix: format!("{key}/"),
-        };
+        let inner = self.nested(key);
         let StepOutput { outcome, next, .. } = tool.run(arguments, &inner).await?;
         // A next step would have to see the changes of this one, which are not committed yet.
         if next.is_some() {

@@ -68,12 +68,14 @@ impl UsageTally {
         fields.insert(NOTE_FIELD.to_owned(), note.into());
     }
 
-    /// Counts a request without a reply. Two errors are not counted: after one of them a reply
-    /// came, and with the other no request was sent.
+    /// Counts a request without a reply. Three errors are not counted: after one of them a
+    /// reply came, and with the others no request was sent.
     pub(crate) fn add_unanswered(&mut self, thinker: &str, error: &ModelError) {
         if matches!(
             error,
-            ModelError::InvalidResponse { .. } | ModelError::Pending
+            ModelError::InvalidResponse { .. }
+                | ModelError::BudgetExhausted { .. }
+                | ModelError::Pending
         ) {
             return;
         }

@@ -1,7 +1,7 @@
 //! The model requests of a call: the choice of model, their cost, and the requests that wait for
 //! the client's model.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use deliberate_core::{FairPermit, ModelUsage};
 use deliberate_llm::{
@@ -15,7 +15,9 @@ use tracing::{Instrument as _, Span};
 
 use super::{
     Journal,
+    budget::MeteredModel,
     client_fallback::ClientFallback,
+    known_answer::{AnswerContent, SourcedAnswer},
     usage::{UsageTally, model_span, record_answer, total_usage},
 };
 use crate::{CallEvent, ToolContext, ToolError};
@@ -50,7 +52,7 @@ impl CallModel {
 
 /// A model request that is being sent.
 struct InFlightRequest<'c> {
-    model: &'c dyn ChatModel,
+    model: MeteredModel<'c>,
     span: Span,
     started_at: Instant,
     /// Held until the answer is there, unless the client's model answers between calls.
@@ -78,20 +80,59 @@ impl ToolContext {
         if let Some(reply) = self.take_reply() {
             return self.read_reply(ask, reply, from_plain).await;
         }
+        let key = self.scoped_name(&ask.key);
+        if let Some(answer) = self.known_answer(&key, |it| it.read(from_plain)).await {
+            return Ok(answer);
+        }
         let (ask, asking) = self.start_request(ask).await;
-        let answer = ask_structured(asking.model, ask, from_plain, self.shared.deadline)
+        let plain = from_plain.map(|_| SourcedAnswer::plain as fn(String) -> SourcedAnswer<T>);
+        let answer = ask_structured(&asking.model, ask, plain, self.shared.deadline)
             .instrument(asking.span.clone())
             .await;
-        self.finish_request(&asking, answer)
+        if let Ok(answer) = &answer {
+            let content = answer.value.content.clone();
+            self.remember_answer(key, content, answer.is_cut, &asking.model);
+        }
+        let answer = self.finish_request(&asking, answer)?;
+        let value = answer.value.into_value(from_plain);
+        Ok(ModelAnswer {
+            value: value.ok_or(ToolError::Internal)?,
+            thread: answer.thread,
+            usage: answer.usage,
+        })
     }
 
     /// Asks the model for one turn of a conversation in which it may call functions.
     pub async fn ask_turn(&self, ask: ModelRequest) -> Result<ModelAnswer<ModelTurn>, ToolError> {
+        let key = self.scoped_name(&ask.key);
+        if let Some(turn) = self.known_answer(&key, |it| it.read(None)).await {
+            return Ok(turn);
+        }
         let (ask, asking) = self.start_request(ask).await;
-        let answer = ask_turn(asking.model, ask, self.shared.deadline)
+        let turn = ask_turn(&asking.model, ask, self.shared.deadline)
             .instrument(asking.span.clone())
             .await;
-        self.finish_request(&asking, answer)
+        if let Ok(turn) = &turn
+            && let Ok(content) = serde_json::to_value(&turn.value)
+        {
+            let content = AnswerContent::Json(content);
+            self.remember_answer(key, content, turn.is_cut, &asking.model);
+        }
+        self.finish_request(&asking, turn)
+    }
+
+    /// Returns the client's model, if it replies between calls.
+    pub(super) fn client(&self) -> Option<&ClientDriven> {
+        match self.shared.model.get()? {
+            CallModel::Client(client) => Some(client.as_ref()),
+            CallModel::Model(model) => Some(model.declined()?.1),
+        }
+    }
+
+    /// Returns the meters that a request of this tool counts against.
+    pub(super) fn meters(&self) -> impl Iterator<Item = &super::budget::BudgetMeter> {
+        let budgets = self.budgets.iter().map(AsRef::as_ref);
+        std::iter::once(&self.shared.meter).chain(budgets)
     }
 
     /// Prefixes the request's key and chooses the model.
@@ -116,7 +157,11 @@ impl ToolContext {
         (
             ask,
             InFlightRequest {
-                model: thinker,
+                model: MeteredModel {
+                    model: thinker,
+                    meters: self.meters().collect(),
+                    answered: Mutex::default(),
+                },
                 span,
                 started_at: at,
                 _permit: permit,
@@ -213,7 +258,7 @@ impl ToolContext {
         self.usage().usage.model_calls
     }
 
-    async fn call_model(&self) -> &CallModel {
+    pub(super) async fn call_model(&self) -> &CallModel {
         self.shared
             .model
             .get_or_init(|| async {
@@ -235,19 +280,20 @@ impl ToolContext {
     /// Returns the requests that wait for the client's model and the journal to store, if the
     /// client's model is used.
     pub(crate) fn pending_requests(&self) -> Option<(Vec<ModelRequest>, Journal)> {
-        let client = match self.shared.model.get()? {
-            CallModel::Client(client) => client.as_ref(),
-            CallModel::Model(model) => model.declined()?.1,
-        };
-        let notes = self
-            .shared
-            .memo
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let client = self.client()?;
+        let memo = self.shared.memo.lock();
+        let memo = memo.unwrap_or_else(PoisonError::into_inner);
+        let used = self.shared.used_replies.lock();
+        let used = used.unwrap_or_else(PoisonError::into_inner);
+        let replies = client.replies().iter();
+        let unread = replies.filter(|(key, _)| !used.contains(*key));
         let journal = Journal {
-            replies: client.replies().clone(),
-            notes: notes.clone(),
-            called_with: None,
+            replies: unread
+                .map(|(key, text)| (key.clone(), text.clone()))
+                .collect(),
+            notes: memo.clone(),
+            answers: self.known_answers().clone(),
+            ..Journal::default()
         };
         Some((client.pending(), journal))
     }
@@ -255,12 +301,7 @@ impl ToolContext {
     /// Withdraws the request of that key, if it waits for the client's model: the call goes on without
     /// its answer, so the client is not asked for it.
     pub fn withdraw_request(&self, key: &str) {
-        let client = match self.shared.model.get() {
-            Some(CallModel::Client(client)) => Some(client.as_ref()),
-            Some(CallModel::Model(model)) => model.declined().map(|(_, client)| client),
-            None => None,
-        };
-        if let Some(client) = client {
+        if let Some(client) = self.client() {
             client.withdraw(&self.scoped_name(key));
         }
     }
@@ -294,7 +335,7 @@ impl ToolContext {
         });
     }
 
-    fn record_usage(&self, write: impl FnOnce(&mut UsageTally)) {
+    pub(super) fn record_usage(&self, write: impl FnOnce(&mut UsageTally)) {
         let bill = self.shared.usage.lock();
         write(&mut bill.unwrap_or_else(PoisonError::into_inner));
     }

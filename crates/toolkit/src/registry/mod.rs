@@ -1,8 +1,10 @@
 //! The registry of tools and the dependencies that all calls share.
 
+mod registered_tool;
+
 use std::{
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -13,22 +15,18 @@ use deliberate_store::Store;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    background::BackgroundCalls,
-    dispatch::{
-        call_permits::CallPermits,
-        invocation_log::InvocationWriter,
-        suspend::{self, ResumeArguments},
+use crate::{
+    CallListener, CallPresenter, ExternalTools, ModelSelector, Principal, PromptProvider,
+    ResourceProvider, Tool, ToolError, ToolMeta,
+    call::{
+        invocation_log::InvocationWriter, permits::CallPermits, running_calls::BackgroundCalls,
+        suspend::ResumeArguments,
     },
+    event::CallListeners,
     trace_context::SpanReader,
 };
-use crate::{
-    ArgumentIssue, CallListener, CallPresenter, ExternalTools, ModelSelector, Principal,
-    PromptProvider, ResourceProvider, Tool, ToolError, ToolMeta,
-    event::CallListeners,
-    schema::ArgumentChecker,
-    tool::{AnyTool, ForegroundWait, STEP_STATE},
-};
+
+pub(crate) use registered_tool::{RegisteredTool, ToolAction};
 
 /// The dependencies of every call.
 pub struct RegistryDeps {
@@ -65,6 +63,9 @@ pub struct CallLimits {
     pub record_bytes: usize,
     /// How long a suspended call waits for its replies.
     pub suspension_time: Duration,
+    /// The time between the heartbeats of a background call, which renew its lease and store its
+    /// progress. A worker that misses four of them loses the call.
+    pub lease_renewal: Duration,
 }
 
 impl Default for CallLimits {
@@ -79,6 +80,7 @@ impl Default for CallLimits {
             context_tokens: 6_000,
             record_bytes: 8_192,
             suspension_time: Duration::from_hours(7 * 24),
+            lease_renewal: Duration::from_secs(5),
         }
     }
 }
@@ -98,26 +100,6 @@ pub struct Registry {
     /// Cancelled to stop the running calls.
     pub(crate) shutdown: CancellationToken,
     pub(crate) span_reader: Option<SpanReader>,
-}
-
-pub(crate) struct RegisteredTool {
-    pub(crate) meta: ToolMeta,
-    pub(crate) action: ToolAction,
-    /// Whether `tools/list` shows the tool.
-    is_listed: bool,
-    /// The permits of its own calls, if it limits them.
-    pub(crate) permits: Option<Arc<FairPermits>>,
-    input_schema: OnceLock<Value>,
-    output_schema: OnceLock<Value>,
-    checker: OnceLock<ArgumentChecker>,
-}
-
-/// The action of a registered tool.
-pub(crate) enum ToolAction {
-    /// Runs the tool.
-    Run(Box<dyn AnyTool>),
-    /// Resumes a suspended call with its replies.
-    Resume,
 }
 
 /// A tool as a client sees it.
@@ -220,10 +202,9 @@ impl Registry {
 
     fn with_tool(mut self, tool: impl Tool, listed: bool) -> Self {
         let share = self.deps.limits.principal_share;
-        let entry = RegisteredTool {
-            is_listed: listed,
-            ..RegisteredTool::new(tool.meta(), ToolAction::Run(Box::new(tool)), share)
-        };
+        let meta = tool.meta();
+        let mut entry = RegisteredTool::new(meta, ToolAction::Run(Box::new(tool)), share);
+        entry.is_listed = listed;
         let entries = &mut Arc::make_mut(&mut self.tools).tools;
         let last = entries.len().saturating_sub(1);
         entries.insert(last, Arc::new(entry));
@@ -341,153 +322,5 @@ impl ToolTable {
                 nearest: did_you_mean(name, own.chain(external)),
             }
         })
-    }
-}
-
-impl RegisteredTool {
-    fn new(meta: ToolMeta, action: ToolAction, principal_share: usize) -> Self {
-        let own = meta.limits.max_concurrent;
-        Self {
-            permits: own.map(|most| FairPermits::new(most, principal_share)),
-            meta,
-            action,
-            is_listed: true,
-            input_schema: OnceLock::new(),
-            output_schema: OnceLock::new(),
-            checker: OnceLock::new(),
-        }
-    }
-
-    fn info(&self) -> ToolInfo<'_> {
-        ToolInfo {
-            meta: &self.meta,
-            input_schema: self.input_schema(),
-            output_schema: self.output_schema(),
-        }
-    }
-
-    /// Tells whether a caller may bring its own reply.
-    pub(crate) fn takes_reply(&self) -> bool {
-        let properties = self.input_schema().get("properties");
-        properties.is_some_and(|known| known.get(crate::REPLY_FIELD).is_some())
-    }
-
-    pub(crate) fn input_schema(&self) -> &Value {
-        self.input_schema.get_or_init(|| match &self.action {
-            ToolAction::Run(tool) => tool.input_schema(),
-            ToolAction::Resume => suspend::input_schema(),
-        })
-    }
-
-    fn output_schema(&self) -> &Value {
-        self.output_schema.get_or_init(|| match &self.action {
-            ToolAction::Run(tool) => tool.output_schema(),
-            ToolAction::Resume => suspend::output_schema(),
-        })
-    }
-
-    /// Tells whether its calls may become background calls: it uses a model, or works outside this
-    /// server and may take long.
-    pub(crate) fn may_run_in_background(&self) -> bool {
-        let takes_long = match &self.action {
-            ToolAction::Run(tool) => tool.may_run_in_background(),
-            ToolAction::Resume => false,
-        };
-        self.meta.asks_model || takes_long || !self.is_replayable()
-    }
-
-    /// Tells whether a call with these arguments only reads what is stored here.
-    pub(crate) fn is_local_read(&self, arguments: &Value) -> bool {
-        let is_read_call = match &self.action {
-            ToolAction::Run(tool) => tool.is_read_call(arguments),
-            ToolAction::Resume => false,
-        };
-        self.meta.is_local_read() || is_read_call
-    }
-
-    /// Returns how long a client waits for a call with these arguments.
-    pub(crate) fn foreground_wait(&self, arguments: &Value, usual: Duration) -> ForegroundWait {
-        match &self.action {
-            ToolAction::Run(tool) => tool.foreground_wait(arguments, usual),
-            ToolAction::Resume => ForegroundWait::new(usual),
-        }
-    }
-
-    /// Returns the call of another tool that a call with these arguments stands for.
-    pub(crate) fn resolve_alias(&self, arguments: &Value) -> Option<(String, Value)> {
-        match &self.action {
-            ToolAction::Run(tool) => tool.resolve_alias(arguments),
-            ToolAction::Resume => None,
-        }
-    }
-
-    /// Tells whether it stands for a tool that the principal may call.
-    pub(crate) fn is_alias_for(&self, principal: &Principal) -> bool {
-        match &self.action {
-            ToolAction::Run(tool) => {
-                let mut behind = tool.alias_targets().into_iter();
-                behind.any(|name| principal.scope.allows(name))
-            }
-            ToolAction::Resume => false,
-        }
-    }
-
-    /// Tells whether the tool is listed now.
-    fn is_offered(&self) -> bool {
-        match &self.action {
-            ToolAction::Run(tool) => tool.is_offered(),
-            ToolAction::Resume => true,
-        }
-    }
-
-    /// Tells whether an abandoned call may be run again.
-    pub(crate) fn is_replayable(&self) -> bool {
-        match &self.action {
-            ToolAction::Run(tool) => tool.is_replayable(),
-            ToolAction::Resume => true,
-        }
-    }
-
-    /// Returns the time limit of a call with these arguments; `most` is the limit of all calls.
-    pub(crate) fn time_limit(&self, arguments: &Value, most: Duration) -> Duration {
-        let usual = self.meta.limits.time.map_or(most, |own| own.min(most));
-        match &self.action {
-            ToolAction::Run(tool) if !tool.is_replayable() => {
-                let longer = tool.max_duration(arguments);
-                longer.map_or(usual, |longer| longer.max(usual))
-            }
-            _ => usual,
-        }
-    }
-
-    /// Validates the arguments of the next step, except the tool's own state in [`STEP_STATE`].
-    pub(crate) fn check_next(&self, mut next: Value) -> Result<Value, ToolError> {
-        let left = next
-            .as_object_mut()
-            .and_then(|fields| fields.remove(STEP_STATE));
-        let mut next = self.check(next)?;
-        if let (Some(left), Some(fields)) = (left, next.as_object_mut()) {
-            fields.insert(STEP_STATE.to_owned(), left);
-        }
-        Ok(next)
-    }
-
-    /// Validates arguments. The checker is compiled at the first call, because compiling one for
-    /// every tool would delay the start noticeably.
-    pub(crate) fn check(&self, arguments: Value) -> Result<Value, ToolError> {
-        // Even if the schema would accept it: only the tool itself may set this field.
-        if let Some(said) = arguments.get(STEP_STATE) {
-            let issue =
-                ArgumentIssue::new(STEP_STATE, "is not an argument of this tool").with_value(said);
-            return Err(ToolError::Invalid(vec![issue]));
-        }
-        if let Some(checker) = self.checker.get() {
-            return checker.check(arguments);
-        }
-        let made = match &self.action {
-            ToolAction::Run(tool) => tool.checker()?,
-            ToolAction::Resume => ArgumentChecker::new(self.input_schema())?,
-        };
-        self.checker.get_or_init(|| made).check(arguments)
     }
 }

@@ -4,13 +4,17 @@
 use std::{
     collections::{HashMap, hash_map::Entry},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use deliberate_core::SuspensionId;
-use tokio::{sync::watch, time::Instant};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::POLL_INTERVAL;
+use super::context::progress::SharedProgress;
+
+/// How long to wait before looking again at what can't be waited for.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The most background calls of one owner.
 const MAX_PER_OWNER: usize = 64;
@@ -20,11 +24,11 @@ const MAX_PER_OWNER: usize = 64;
 pub(crate) struct BackgroundCalls(Arc<Mutex<HashMap<SuspensionId, RunningBackgroundCall>>>);
 
 #[derive(Clone)]
-pub(super) struct RunningBackgroundCall {
-    pub(super) owner: Option<String>,
-    pub(super) stop: CancellationToken,
-    pub(super) finished: watch::Receiver<()>,
-    pub(super) status: StatusText,
+struct RunningBackgroundCall {
+    owner: Option<String>,
+    stop: CancellationToken,
+    finished: watch::Receiver<()>,
+    progress: SharedProgress,
 }
 
 /// Registers a running call until it is dropped, however the call ends.
@@ -41,28 +45,6 @@ impl Drop for RunningGuard {
     }
 }
 
-/// The latest progress message of a call.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct StatusText(Arc<Mutex<(String, Option<Instant>)>>);
-
-impl StatusText {
-    pub(crate) fn set(&self, message: &str) {
-        let (text, at) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        message.clone_into(text);
-        *at = Some(Instant::now());
-    }
-
-    pub(super) fn get(&self) -> String {
-        let status = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        status.0.clone()
-    }
-
-    /// Returns the time of the latest progress.
-    pub(super) fn updated_at(&self) -> Option<Instant> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1
-    }
-}
-
 impl BackgroundCalls {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<SuspensionId, RunningBackgroundCall>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -72,15 +54,13 @@ impl BackgroundCalls {
         self.lock().get(id).cloned()
     }
 
-    /// Returns the latest progress message of the call, if it runs here.
-    pub(crate) fn status(&self, id: &SuspensionId) -> String {
-        self.get(id)
-            .map(|held| held.status.get())
-            .unwrap_or_default()
+    /// Returns the progress of the call, if it runs here.
+    pub(super) fn progress(&self, id: &SuspensionId) -> Option<SharedProgress> {
+        self.get(id).map(|call| call.progress)
     }
 
     /// Tells whether the call runs here.
-    pub(crate) fn contains(&self, id: &SuspensionId) -> bool {
+    pub(super) fn contains(&self, id: &SuspensionId) -> bool {
         self.lock().contains_key(id)
     }
 
@@ -94,30 +74,37 @@ impl BackgroundCalls {
     pub(super) fn register(
         &self,
         id: &SuspensionId,
-        held: impl FnOnce(watch::Receiver<()>) -> RunningBackgroundCall,
+        owner: Option<String>,
+        stop: CancellationToken,
+        progress: SharedProgress,
     ) -> Option<RunningGuard> {
-        let (tell, over) = watch::channel(());
+        let (sender, finished) = watch::channel(());
         match self.lock().entry(id.clone()) {
             Entry::Occupied(_) => return None,
-            Entry::Vacant(place) => place.insert(held(over)),
+            Entry::Vacant(vacant) => vacant.insert(RunningBackgroundCall {
+                owner,
+                stop,
+                finished,
+                progress,
+            }),
         };
         Some(RunningGuard {
             id: id.clone(),
             calls: self.0.clone(),
-            _finished: tell,
+            _finished: sender,
         })
     }
 
     /// Stops the call; returns false if it does not run here.
-    pub(crate) fn stop(&self, id: &SuspensionId) -> bool {
-        self.get(id).map(|held| held.stop.cancel()).is_some()
+    pub(super) fn stop(&self, id: &SuspensionId) -> bool {
+        self.get(id).map(|call| call.stop.cancel()).is_some()
     }
 
     /// Waits until the call may have ended.
-    pub(crate) async fn wait_for(&self, id: &SuspensionId) {
+    pub(super) async fn wait_for(&self, id: &SuspensionId) {
         match self.get(id) {
             // An error means that the call has ended.
-            Some(mut held) => drop(held.finished.changed().await),
+            Some(mut call) => drop(call.finished.changed().await),
             // The call runs in another process, which can't notify this one.
             None => tokio::time::sleep(POLL_INTERVAL).await,
         }
@@ -126,10 +113,10 @@ impl BackgroundCalls {
     /// Waits until no call is left.
     pub(super) async fn wait_for_all(&self) {
         loop {
-            let Some(mut held) = self.lock().values().next().cloned() else {
+            let Some(mut call) = self.lock().values().next().cloned() else {
                 return;
             };
-            drop(held.finished.changed().await);
+            drop(call.finished.changed().await);
             tokio::task::yield_now().await;
         }
     }

@@ -1,15 +1,18 @@
 //! The tool context: gives a running tool the store, the model, progress, ids and time.
 
+pub(crate) mod budget;
+pub(crate) mod caller_presence;
 mod client_fallback;
+mod known_answer;
 mod model;
 pub(crate) mod nested_call;
-mod progress;
-pub(crate) mod session_memory;
+pub(crate) mod progress;
+mod session_memory;
 mod supplied_reply;
 pub(crate) mod usage;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -25,17 +28,16 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
-use super::{
-    background::{CallStage, StatusText},
-    dispatch::{call_permits::CallPermits, invocation_log::InvocationWriter},
-    trace_context::SpanReader,
-};
+use super::{invocation_log::InvocationWriter, permits::CallPermits};
 use crate::{
-    ArgumentIssue, CallerContext, CallerPresence, Principal, RegistryDeps, ToolError, TraceContext,
-    event::CallListeners, registry::ToolTable,
+    ArgumentIssue, CallerContext, Principal, RegistryDeps, ToolError, TraceContext,
+    event::CallListeners, registry::ToolTable, trace_context::SpanReader,
 };
+use budget::{Budget, BudgetMeter, BudgetUse};
+use caller_presence::{CallerPresence, Presence};
+use known_answer::KnownAnswer;
 use model::CallModel;
-use progress::ProgressState;
+use progress::SharedProgress;
 use usage::UsageTally;
 
 pub use model::ModelAnswer;
@@ -49,6 +51,8 @@ pub struct ToolContext {
     /// The prefix of request keys and memo keys, which keeps those of a nested tool apart. It is
     /// empty for the tool that the client called.
     pub(crate) prefix: String,
+    /// The budgets that its requests count against, besides the call's own meter.
+    budgets: Vec<Arc<BudgetMeter>>,
 }
 
 /// The part of the context that a tool shares with its nested tools.
@@ -56,9 +60,18 @@ pub(crate) struct CallShared {
     pub(crate) env: CallEnv,
     model: OnceCell<CallModel>,
     deadline: Instant,
-    progress: Mutex<ProgressState>,
     usage: Mutex<UsageTally>,
+    /// Counts the requests of this step and what the earlier steps have used.
+    meter: BudgetMeter,
+    used_before: BudgetUse,
     memo: Mutex<BTreeMap<String, Value>>,
+    /// The answers that earlier runs of this step have read from replies, by the key of the request.
+    known_answers: Mutex<BTreeMap<String, KnownAnswer>>,
+    /// The keys of the replies that these answers were read from.
+    used_replies: Mutex<BTreeSet<String>>,
+    /// What the tool kept from the committed steps, and what it keeps for the next one.
+    notes: Option<Value>,
+    next_notes: Mutex<Option<Value>>,
     /// The replies that callers brought with their arguments, by the prefix of the tool.
     supplied_replies: Mutex<BTreeMap<String, Value>>,
     /// The sessions whose steps the prompts of this call show.
@@ -72,23 +85,31 @@ pub(crate) struct Journal {
     pub(crate) replies: BTreeMap<String, String>,
     /// The memo: values that must stay the same in later runs.
     pub(crate) notes: BTreeMap<String, Value>,
+    /// The answers that were read from earlier replies, by the key of their model request. The replies
+    /// themselves are not needed any more.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) answers: BTreeMap<String, KnownAnswer>,
     /// The client's arguments, if the call has reached a further step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) called_with: Option<Value>,
+    /// What the committed steps have used.
+    #[serde(default, skip_serializing_if = "BudgetUse::is_empty")]
+    pub(crate) used: BudgetUse,
 }
 
 impl Journal {
     /// Creates the empty journal of a step.
-    pub(crate) fn for_step(called_with: Option<&Value>) -> Self {
+    pub(crate) fn for_step(called_with: Option<&Value>, used: BudgetUse) -> Self {
         Self {
             called_with: called_with.cloned(),
+            used,
             ..Self::default()
         }
     }
 
     /// Tells whether there are no replies and no memo.
     pub(crate) fn is_empty(&self) -> bool {
-        self.replies.is_empty() && self.notes.is_empty()
+        self.replies.is_empty() && self.notes.is_empty() && self.answers.is_empty()
     }
 }
 
@@ -101,61 +122,141 @@ pub(crate) struct CallEnv {
     pub(crate) number: u64,
     pub(crate) tool: &'static str,
     pub(crate) caller: CallerContext,
-    pub(crate) status: StatusText,
-    pub(crate) stage: Arc<AsyncMutex<CallStage>>,
+    pub(crate) progress: SharedProgress,
+    pub(crate) presence: Arc<AsyncMutex<Presence>>,
     pub(crate) log: Arc<InvocationWriter>,
     pub(crate) span_reader: Option<SpanReader>,
     pub(crate) permits: Arc<CallPermits>,
 }
 
 impl ToolContext {
-    pub(crate) fn new(scene: CallEnv, deadline: Instant, journal: Option<Journal>) -> Self {
-        let (mind, notes) = match journal {
+    pub(crate) fn new(
+        env: CallEnv,
+        deadline: Instant,
+        journal: Option<Journal>,
+        notes: Option<Value>,
+        used: BudgetUse,
+    ) -> Self {
+        let (model, memo, answers) = match journal {
             Some(journal) => {
                 let client = Arc::new(ClientDriven::new(journal.replies));
-                (Some(CallModel::Client(client)), journal.notes)
+                let model = CallModel::Client(client);
+                (Some(model), journal.notes, journal.answers)
             }
-            None => (None, BTreeMap::new()),
+            None => (None, BTreeMap::new(), BTreeMap::new()),
         };
-        let whole = CallShared {
-            env: scene,
-            model: OnceCell::new_with(mind),
-            deadline,
-            progress: Mutex::default(),
-            usage: Mutex::default(),
-            memo: Mutex::new(notes),
-            supplied_replies: Mutex::default(),
-            sessions_in_prompts: Mutex::default(),
-        };
-        Self {
-            shared: Arc::new(whole),
-            prefix: String::new(),
-        }
+        let step = Self::for_step(env, OnceCell::new_with(model), deadline, notes, used);
+        let memo = Mutex::new(memo);
+        let known_answers = Mutex::new(answers);
+        Self::of(CallShared {
+            memo,
+            known_answers,
+            ..step
+        })
     }
 
     /// Creates the context of the next step: progress and usage stay, the memo and the replies do
     /// not, because the next step sends its own requests.
-    pub(crate) fn next_step(&self, deadline: Instant) -> Self {
-        let whole = &self.shared;
-        let mind = whole.model.get().map(CallModel::for_next_step);
-        let said = whole
-            .progress
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let next = CallShared {
-            env: whole.env.clone(),
-            model: OnceCell::new_with(mind),
+    pub(crate) fn next_step(
+        &self,
+        deadline: Instant,
+        notes: Option<Value>,
+        used: BudgetUse,
+    ) -> Self {
+        let model = self.shared.model.get().map(CallModel::for_next_step);
+        let model = OnceCell::new_with(model);
+        let step = Self::for_step(self.shared.env.clone(), model, deadline, notes, used);
+        let usage = Mutex::new(self.usage());
+        Self::of(CallShared { usage, ..step })
+    }
+
+    fn for_step(
+        env: CallEnv,
+        model: OnceCell<CallModel>,
+        deadline: Instant,
+        notes: Option<Value>,
+        used: BudgetUse,
+    ) -> CallShared {
+        CallShared {
+            env,
+            model,
             deadline,
-            progress: Mutex::new(said.clone()),
-            usage: Mutex::new(self.usage()),
+            usage: Mutex::default(),
+            meter: BudgetMeter::new(Budget::default(), used),
+            used_before: used,
             memo: Mutex::default(),
+            known_answers: Mutex::default(),
+            used_replies: Mutex::default(),
+            next_notes: Mutex::new(notes.clone()),
+            notes,
             supplied_replies: Mutex::default(),
             sessions_in_prompts: Mutex::default(),
-        };
-        Self {
-            shared: Arc::new(next),
-            prefix: String::new(),
         }
+    }
+
+    /// Creates the context of the tool that the client called.
+    fn of(shared: CallShared) -> Self {
+        Self {
+            shared: Arc::new(shared),
+            prefix: String::new(),
+            budgets: Vec::new(),
+        }
+    }
+
+    /// Returns the context of a nested tool, whose requests count against the same budgets.
+    pub(crate) fn nested(&self, key: &str) -> Self {
+        Self {
+            shared: self.shared.clone(),
+            prefix: format!("{key}/"),
+            budgets: self.budgets.clone(),
+        }
+    }
+
+    /// Returns a context whose model requests must stay within a budget, too, and the meter of that
+    /// budget. What the earlier steps of the call have used counts, unless this is a nested tool.
+    pub fn with_budget(&self, budget: Budget) -> (Self, Arc<BudgetMeter>) {
+        let used = if self.prefix.is_empty() {
+            self.shared.used_before
+        } else {
+            BudgetUse::default()
+        };
+        let meter = Arc::new(BudgetMeter::new(budget, used));
+        let mut budgets = self.budgets.clone();
+        budgets.push(meter.clone());
+        let within = Self {
+            shared: self.shared.clone(),
+            prefix: self.prefix.clone(),
+            budgets,
+        };
+        (within, meter)
+    }
+
+    /// Returns what all model requests of the call have used.
+    pub(crate) fn budget_use(&self) -> BudgetUse {
+        self.shared.meter.used()
+    }
+
+    /// Returns what the tool kept from the steps that are committed.
+    pub fn notes<T: DeserializeOwned>(&self) -> Option<T> {
+        T::deserialize(self.shared.notes.as_ref()?).ok()
+    }
+
+    /// Keeps notes for the next step, which may run in another process. They are stored when this
+    /// step is committed.
+    pub fn set_notes<T: Serialize>(&self, notes: &T) -> Result<(), ToolError> {
+        let notes = serde_json::to_value(notes).map_err(|error| {
+            tracing::error!(%error, tool = self.shared.env.tool, "the notes of a call can't be stored");
+            ToolError::Internal
+        })?;
+        let next = self.shared.next_notes.lock();
+        *next.unwrap_or_else(PoisonError::into_inner) = Some(notes);
+        Ok(())
+    }
+
+    /// Returns the notes for the next step.
+    pub(crate) fn next_notes(&self) -> Option<Value> {
+        let next = self.shared.next_notes.lock();
+        next.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Waits, but not for long, until the records of earlier answered calls are stored, for tools
@@ -256,7 +357,7 @@ impl ToolContext {
 
     /// Tells whether a caller waits for the answer.
     pub fn caller_presence(&self) -> CallerPresence {
-        CallerPresence(self.shared.env.stage.clone())
+        CallerPresence(self.shared.env.presence.clone())
     }
 
     /// Returns the trace context for outgoing requests: the call's own if traces are collected,

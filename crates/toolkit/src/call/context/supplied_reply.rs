@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::model::CallModel;
 use crate::{
-    ArgumentIssue, ModelAnswer, REPLY_FIELD, ToolContext, ToolError, dispatch::suspend::reply_text,
+    ArgumentIssue, ModelAnswer, REPLY_FIELD, ToolContext, ToolError, call::suspend::reply_text,
 };
 
 impl ToolContext {
@@ -43,7 +43,9 @@ impl ToolContext {
         let presenter = env.tools.presenter.as_ref();
         let is_presented = presenter.is_some_and(|it| it.presents(env.tool));
         let replied = match self.shared.model.get() {
-            Some(CallModel::Client(client)) => !client.replies().is_empty(),
+            Some(CallModel::Client(client)) => {
+                !client.replies().is_empty() || self.has_known_answers()
+            }
             _ => false,
         };
         let is_in_conversation = !env.caller.prompts_leave_conversation;

@@ -10,12 +10,12 @@ use std::time::Duration;
 use deliberate_core::Change;
 use tokio_util::sync::CancellationToken;
 
-use super::{ToolRun, invocation_log::CallStart, steps::with_partial_summary};
-use crate::{
-    Registry, ToolContext, ToolError,
-    background::{CallHandle, status::lost_error},
-    registry::RegisteredTool,
+use super::{
+    commit::with_partial_summary,
+    status::lost_error,
+    task::{CallState, CallTask},
 };
+use crate::{Registry, ToolContext, ToolError, registry::RegisteredTool};
 
 /// How often the number of open calls is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -39,32 +39,35 @@ impl Registry {
     }
 
     /// Waits until a call that has not started must not continue, and returns the reason.
-    pub(crate) async fn cancelled_or_stopping(&self, cancelled: &CancellationToken) -> ToolError {
+    pub(super) async fn cancelled_or_stopping(&self, cancelled: &CancellationToken) -> ToolError {
         tokio::select! {
             biased;
             () = cancelled.cancelled() => ToolError::Cancelled,
             () = self.shutdown.cancelled() => ToolError::Stopping,
         }
     }
+}
 
+impl CallTask<'_> {
     /// Ends a call that ran when the shutdown started. A background call has not failed: it stays
     /// stored without a lease. Otherwise the caller gets an error with the work done so far.
-    pub(crate) async fn abort_for_shutdown(
-        &self,
-        run: &ToolRun<'_>,
-        start: CallStart,
-        call: &ToolContext,
-        (hold, so_far): (&CallHandle, Option<String>),
-    ) -> ToolError {
-        let handed_over = hold.stage.lock().await.stored_call();
-        let so_far = so_far.filter(|_| handed_over.is_none());
-        let error = with_partial_summary(shutdown_error(run.entry), so_far);
-        let left = handed_over.map(|(kept, seen)| Change::RenewLease {
-            id: kept.id,
-            seen,
-            until: self.deps.clock.now(),
+    pub(super) async fn abort_for_shutdown(mut self, call: &ToolContext) -> ToolError {
+        let registry = self.registry;
+        let row = self.row.as_ref();
+        let row = row.filter(|_| self.state == CallState::Background);
+        let given_up = row.map(|row| Change::RenewLease {
+            id: row.id.clone(),
+            fence: row.fence,
+            until: registry.deps.clock.now(),
+            progress: self.handle.progress.stored(),
         });
-        self.record_failure(start, &error, call.usage(), left).await;
+        let summary = self.partial_summary.take();
+        let summary = summary.filter(|_| given_up.is_none());
+        let error = with_partial_summary(shutdown_error(self.entry), summary);
+        let tally = call.usage();
+        registry
+            .record_failure(&self.start, &error, tally, given_up)
+            .await;
         error
     }
 }

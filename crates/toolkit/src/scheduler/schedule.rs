@@ -1,4 +1,4 @@
-//! Computes when a question runs again.
+//! Computes when saved work runs again.
 
 use deliberate_core::Timestamp;
 use jiff::{ToSpan as _, Zoned, civil::Time, tz::TimeZone};
@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 #[schemars(inline)]
 pub enum ScheduleFrequency {
     #[default]
+    #[expect(
+        missing_docs,
+        reason = "a comment would be part of the schema that clients see"
+    )]
     Daily,
     /// On certain days of the week.
     Weekly,
@@ -26,6 +30,7 @@ pub enum ScheduleFrequency {
 /// A schedule of runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
+    /// How often it runs.
     pub frequency: ScheduleFrequency,
     /// The time of day, `03:00`.
     pub time: String,

@@ -4,27 +4,37 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::CallStage;
+/// Whether a caller waits for the answer of a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// The caller waits, until it has waited long enough.
+    #[default]
+    Connected,
+    /// The caller waits until the call has ended.
+    Pinned,
+    /// The call is a background call.
+    Disconnected,
+}
 
 /// Tells whether a caller waits for the answer of a call.
 #[derive(Clone)]
-pub struct CallerPresence(pub(crate) Arc<AsyncMutex<CallStage>>);
+pub struct CallerPresence(pub(crate) Arc<AsyncMutex<Presence>>);
 
 impl CallerPresence {
     /// Returns whether the caller waits. If not, the call is a background call: no one can be asked
     /// anything, and the answer is stored until it is fetched.
     pub async fn is_connected(&self) -> bool {
-        self.0.lock().await.stored_call().is_none()
+        *self.0.lock().await != Presence::Disconnected
     }
 
     /// Returns whether the caller waits and, if so, keeps the call in the foreground until it is
     /// answered. It is for an answer that only this caller can use.
     pub async fn pin_connection(&self) -> bool {
-        let mut stage = self.0.lock().await;
-        if stage.stored_call().is_some() {
+        let mut presence = self.0.lock().await;
+        if *presence == Presence::Disconnected {
             return false;
         }
-        *stage = CallStage::Finishing { guard: None };
+        *presence = Presence::Pinned;
         true
     }
 }

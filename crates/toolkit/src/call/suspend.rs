@@ -13,13 +13,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::ToolRun;
+use super::{
+    background::{BackgroundMove, CallHandle, decode_failure},
+    context::Journal,
+    running_calls::RunningGuard,
+    status::lost_error,
+    task::CallTask,
+};
 use crate::{
     ArgumentIssue, ClientPrompt, EntityKind, NeedsReply, Principal, Registry, ToolContext,
-    ToolError, ToolHints, ToolLimits, ToolMeta,
-    background::{self, CallHandle, StoredCall},
-    schema,
-    tool_context::Journal,
+    ToolError, ToolHints, ToolLimits, ToolMeta, schema,
 };
 
 /// The name of the tool that resumes calls.
@@ -66,62 +69,85 @@ impl ResumeArguments {
 }
 
 /// The result of resuming a call.
-pub(crate) enum Resumption {
+pub(super) enum Resumption {
     /// The call had already ended with this answer.
     Ended(Value),
-    /// The call continues with these replies.
-    Continue {
-        suspended: Box<SuspendedCall>,
-        journal: Option<Journal>,
-    },
+    /// The call goes on.
+    Continue(Box<ContinuedCall>),
+}
+
+/// A stored call that this worker continues.
+pub(super) struct ContinuedCall {
+    pub(super) row: Box<SuspendedCall>,
+    /// What the call keeps from its earlier runs, with the replies.
+    pub(super) journal: Journal,
+    /// Whether the client's model has replied before; otherwise the call asks the model at hand.
+    pub(super) asks_client: bool,
+    /// Whether this worker took the lease of an abandoned call.
+    pub(super) is_leased: bool,
+    pub(super) registration: Option<RunningGuard>,
 }
 
 impl Registry {
-    pub(crate) async fn prepare_resume(
+    pub(super) async fn prepare_resume(
         &self,
         arguments: Value,
         principal: &Principal,
-        hold: &CallHandle,
+        handle: &CallHandle,
     ) -> Result<Resumption, ToolError> {
         let resume: ResumeArguments = serde_path_to_error::deserialize(arguments)
             .map_err(|error| ToolError::Invalid(vec![ArgumentIssue::unreadable(&error)]))?;
         let id = SuspensionId::from(resume.id.as_str());
         loop {
-            let suspended = self.find_suspended(&id, principal).await?;
-            if let Some(outcome) = suspended.outcome {
-                if suspended.failed {
-                    return Err(background::decode_failure(&outcome));
+            let mut row = self.find_suspended(&id, principal).await?;
+            if let Some(outcome) = row.outcome {
+                if row.failed {
+                    return Err(decode_failure(&outcome));
                 }
                 return Ok(Resumption::Ended(outcome));
             }
-            if self.is_running(&suspended) || self.background_calls.contains(&id) {
+            if self.is_running(&row) || self.background_calls.contains(&id) {
                 self.check_replies(&resume.replies, &[])?;
-                hold.set_waiting_for(&id).await;
-                self.background_calls.wait_for(&id).await;
+                let moved = BackgroundMove::WaitingFor(id.clone());
+                let other = self.background_calls.wait_for(&id);
+                handle.answer_while(&moved, other).await;
                 continue;
             }
-            let keys: Vec<String> = serde_json::from_value(suspended.asks.clone())
+            if row.cancel_requested {
+                // The worker that was asked to end it has not.
+                self.end_stored(&row, &ToolError::Cancelled).await?;
+                continue;
+            }
+            let keys: Vec<String> = serde_json::from_value(row.asks.clone())
                 .map_err(|error| corrupt_journal(&error))?;
             self.check_replies(&resume.replies, &keys)?;
             // A call without open requests was run by a worker that did not end it.
-            if keys.is_empty() && !self.registered_tool(&suspended.tool_name)?.is_replayable() {
-                self.mark_lost(&suspended).await?;
-                continue;
+            let is_leased = keys.is_empty();
+            let mut registration = None;
+            if is_leased {
+                if !self.registered_tool(&row.tool_name)?.is_replayable() {
+                    self.end_stored(&row, &lost_error()).await?;
+                    continue;
+                }
+                if !self.take_over(&mut row).await? {
+                    continue;
+                }
+                registration = self.register_running(&row, handle);
             }
-            if keys.is_empty() && !self.take_over(&suspended, hold).await? {
-                continue;
-            }
-            let journal = extend_journal(&suspended, keys, &resume.replies)?;
-            return Ok(Resumption::Continue {
-                suspended: Box::new(suspended),
+            let journal = extend_journal(&row, keys, &resume.replies)?;
+            return Ok(Resumption::Continue(Box::new(ContinuedCall {
+                asks_client: !is_leased || !journal.is_empty(),
+                row: Box::new(row),
                 journal,
-            });
+                is_leased,
+                registration,
+            })));
         }
     }
 
     /// Returns the call if the principal owns it, it has not expired, and the principal may make
     /// it.
-    pub(crate) async fn find_suspended(
+    pub(super) async fn find_suspended(
         &self,
         id: &SuspensionId,
         principal: &Principal,
@@ -137,12 +163,6 @@ impl Registry {
             what: EntityKind::SUSPENDED_CALL,
             id: deliberate_core::truncate_chars(id.as_str(), 80),
         })
-    }
-
-    /// Tells whether a worker has a valid lease.
-    pub(crate) fn is_running(&self, suspended: &SuspendedCall) -> bool {
-        let now = self.deps.clock.now();
-        suspended.running_until.is_some_and(|until| until > now)
     }
 
     fn check_replies(&self, replies: &[Value], keys: &[String]) -> Result<(), ToolError> {
@@ -167,63 +187,51 @@ impl Registry {
     }
 
     /// Returns the expiry of a call that is stored now.
-    pub(crate) fn suspension_expiry(&self, now: Timestamp) -> Timestamp {
+    pub(super) fn suspension_expiry(&self, now: Timestamp) -> Timestamp {
         let time = i64::try_from(self.deps.limits.suspension_time.as_micros()).unwrap_or(i64::MAX);
         now.plus_micros(time)
     }
+}
 
-    /// Returns the prompts for the client and the record to store for a call that waits for
-    /// replies. There is nothing to store if it waits for the same replies as before.
-    pub(crate) fn suspend(
+impl CallTask<'_> {
+    /// Returns the replies and the memo of the current step, if it waits for its client's model.
+    pub(super) fn pending_journal(&self, call: &ToolContext) -> Option<Journal> {
+        let (_, mut journal) = call.pending_requests()?;
+        journal.called_with.clone_from(&self.called_with);
+        journal.used = self.used;
+        Some(journal)
+    }
+
+    /// Returns the prompts for the client and the row to store for a call that waits for replies.
+    /// There is nothing to store if it waits for the same replies as before.
+    pub(super) fn suspend(
         &self,
-        run: &ToolRun<'_>,
-        earlier: Option<StoredCall>,
-        owner: Option<String>,
         call: &ToolContext,
     ) -> Result<(NeedsReply, Option<SuspendedCall>), ToolError> {
-        let (pending, mut journal) = call.pending_requests().ok_or(ToolError::Internal)?;
-        journal.called_with.clone_from(&run.called_with);
+        let (pending, _) = call.pending_requests().ok_or(ToolError::Internal)?;
+        let journal = json!(self.pending_journal(call));
         let mut asks: Vec<ClientPrompt> = pending.into_iter().map(Into::into).collect();
         if asks.is_empty() {
             return Err(ToolError::Internal);
         }
-        let now = self.deps.clock.now();
-        let keys: Vec<&str> = asks.iter().map(|ask| ask.key.as_str()).collect();
-        let (journal, keys) = (json!(journal), json!(keys));
-        // No worker has a lease. The time identifies a further round: a worker that still runs an
-        // earlier round has read another time, and can't commit its result.
-        let round = earlier.as_ref().map(|_| now);
-        let (id, created_at, changed) = match earlier {
-            Some(earlier) => {
-                let waited_for = earlier.pending.as_ref();
-                let same = waited_for == Some(&(journal.clone(), keys.clone()));
-                (earlier.id, earlier.started_at, !same)
-            }
-            None => (SuspensionId::from(self.deps.ids.new_id()), now, true),
-        };
+        let deps = &self.registry.deps;
+        let now = deps.clock.now();
+        let keys = asks.iter().map(|ask| ask.key.as_str());
+        let keys = json!(keys.collect::<Vec<_>>());
+        let stored = self.row.as_deref();
+        let is_same = |row: &SuspendedCall| row.journal == journal && row.asks == keys;
+        let changed = !stored.is_some_and(is_same);
         // A client that fetches the same prompts again may have lost them.
         if changed {
             call.shorten_known_instructions(&mut asks);
         }
-        let suspension = SuspendedCall {
-            id: id.clone(),
-            tool_name: run.entry.meta.name.to_owned(),
-            arguments: run.arguments.clone(),
-            journal,
-            asks: keys,
-            created_at,
-            expires_at: self.suspension_expiry(now),
-            owner,
-            running_until: round,
-            outcome: None,
-            failed: false,
-        };
+        let id = stored.map_or_else(|| SuspensionId::from(deps.ids.new_id()), |it| it.id.clone());
         let needs = NeedsReply {
             next: format!(
                 "{}, so you think: work out each ask, then call {RESUME_TOOL} with this id and your \
                  replies in order.{}",
                 why_client_replies(call),
-                if run.entry.takes_reply() {
+                if self.entry.takes_reply() {
                     REPLY_HINT
                 } else {
                     ""
@@ -232,7 +240,26 @@ impl Registry {
             id: id.to_string(),
             asks,
         };
-        Ok((needs, changed.then_some(suspension)))
+        let row = changed.then(|| SuspendedCall {
+            id,
+            tool_name: self.entry.meta.name.to_owned(),
+            arguments: self.arguments.clone(),
+            journal,
+            asks: keys,
+            created_at: stored.map_or(now, |it| it.created_at),
+            expires_at: self.registry.suspension_expiry(now),
+            owner: self.start.principal.owner(),
+            // No worker has a lease.
+            running_until: None,
+            outcome: None,
+            failed: false,
+            // A worker that still runs an earlier round can't commit its result.
+            fence: stored.map_or(0, |it| it.fence + 1),
+            notes: self.notes.clone(),
+            progress: self.handle.progress.stored(),
+            cancel_requested: false,
+        });
+        Ok((needs, row))
     }
 }
 
@@ -262,20 +289,16 @@ pub(crate) fn reply_text(reply: &Value) -> Cow<'_, str> {
     }
 }
 
-/// Adds the replies to the journal in the order of their requests. The result is `None` if the call
-/// never waited for a client, so that it uses a model again.
+/// Returns the journal of a stored call with the replies, in the order of their requests.
 fn extend_journal(
-    suspended: &SuspendedCall,
+    row: &SuspendedCall,
     keys: Vec<String>,
     replies: &[Value],
-) -> Result<Option<Journal>, ToolError> {
-    let mut journal: Journal = serde_json::from_value(suspended.journal.clone())
-        .map_err(|error| corrupt_journal(&error))?;
-    if keys.is_empty() && journal.is_empty() {
-        return Ok(None);
-    }
+) -> Result<Journal, ToolError> {
+    let mut journal: Journal =
+        serde_json::from_value(row.journal.clone()).map_err(|error| corrupt_journal(&error))?;
     for (key, reply) in keys.into_iter().zip(replies) {
         journal.replies.insert(key, reply_text(reply).into_owned());
     }
-    Ok(Some(journal))
+    Ok(journal)
 }
