@@ -7,6 +7,7 @@ mod change;
 mod clock;
 mod document;
 mod error_code;
+mod fair_permits;
 mod ids;
 mod invocation;
 mod json_size;
@@ -24,6 +25,7 @@ pub use change::{Change, NodeUpdate, Precondition};
 pub use clock::{Clock, IdSource, SystemClock, SystemIds};
 pub use document::{IndexKey, StoredDocument};
 pub use error_code::{ErrorCode, UnknownErrorCode};
+pub use fair_permits::{FairPermit, FairPermits, PermitHolder};
 pub use ids::{
     BranchId, CheckpointId, CrossRefId, EdgeId, GraphId, InvocationId, NodeId, RunId, SessionId,
     SnapshotId, SuspensionId, ThoughtId,

@@ -41,6 +41,9 @@ const MAX_WORK: u64 = 2_000_000;
 /// The maximum work of a quick verdict: less than a millisecond.
 const MAX_QUICK_WORK: u64 = 5_000;
 
+/// The maximum size of a schema with quick verdicts: counting their work reads all of it.
+const MAX_QUICK_SCHEMA_SIZE: usize = 10_000;
+
 /// The maximum work of a validation whose violations are collected. Each violation of an alternative
 /// is a value of its own until the first ten are chosen, so this bounds memory, too.
 const MAX_WORK_WITH_VIOLATIONS: u64 = 50_000;
@@ -107,6 +110,7 @@ pub struct JsonSchemaValidator {
     validator: Validator,
     has_legacy_id: bool,
     has_alternatives: bool,
+    is_small: bool,
 }
 
 impl JsonSchemaValidator {
@@ -137,6 +141,7 @@ impl JsonSchemaValidator {
             validator,
             has_legacy_id,
             has_alternatives: has_alternatives(schema),
+            is_small: value_size(schema) <= MAX_QUICK_SCHEMA_SIZE,
         })
     }
 
@@ -193,7 +198,7 @@ impl JsonSchemaValidator {
     pub fn is_quick(&self, value: &Value) -> bool {
         // Values that are nested too deeply are refused before anything else is done.
         references::depth(value, MAX_ARGUMENT_DEPTH) > MAX_ARGUMENT_DEPTH
-            || self.count_work_up_to(value, MAX_QUICK_WORK).is_ok()
+            || (self.is_small && self.count_work_up_to(value, MAX_QUICK_WORK).is_ok())
     }
 
     fn count_work(&self, value: &Value) -> Result<ValidationWork, TooMuchWork> {
@@ -347,6 +352,21 @@ mod tests {
         );
         let wrong = validator.check(&json!({ "a": "name 7", "b": "other" }));
         assert_eq!(wrong[0].path, "/b", "{wrong:?}");
+    }
+
+    #[test]
+    fn a_verdict_is_quick_if_schema_and_value_are_small() {
+        let is_quick = |rules: usize, value: &Value| {
+            let rule = json!({ "type": "string" });
+            let properties: serde_json::Map<String, Value> = (0..rules)
+                .map(|at| (format!("p{at}"), rule.clone()))
+                .collect();
+            let schema = json!({ "properties": properties, "items": rule });
+            JsonSchemaValidator::new(&schema).unwrap().is_quick(value)
+        };
+        assert!(is_quick(10, &json!({ "p1": "x" })));
+        assert!(!is_quick(10, &json!(vec!["x"; 10_000])));
+        assert!(!is_quick(10_000, &json!({ "p1": "x" })));
     }
 
     #[test]

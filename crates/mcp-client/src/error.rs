@@ -186,6 +186,13 @@ impl ClientError {
         self.is_transient() && self.repeats_no_effect(idempotent)
     }
 
+    /// Returns true if the fallback server may be called after this failure: it may succeed there, and
+    /// no effect can be repeated. `unknown` is for what this server does not know.
+    pub fn may_fall_back(&self, idempotent: bool, unknown: bool) -> bool {
+        (self.is_transient() || (unknown && self.may_differ_elsewhere()))
+            && self.repeats_no_effect(idempotent)
+    }
+
     /// Returns true if sending the request again, here or to another server, cannot repeat an effect:
     /// the server certainly did not act, or acting again changes nothing (`idempotent`).
     pub fn repeats_no_effect(&self, idempotent: bool) -> bool {

@@ -16,13 +16,10 @@ use std::{
     time::Duration,
 };
 
-use deliberate_core::ErrorCode;
+use deliberate_core::{ErrorCode, FairPermits, PermitHolder};
 use tokio::time::{Instant, timeout_at};
 
-use crate::{
-    Principal, ToolContext, ToolError,
-    dispatch::fair_permits::{FairPermits, PermitHolder},
-};
+use crate::{Principal, ToolContext, ToolError};
 
 /// The longest time that one piece of work may take.
 const MAX_COMPUTE_TIME: Duration = Duration::from_secs(30);

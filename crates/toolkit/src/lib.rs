@@ -37,7 +37,6 @@ pub use deliberate_core::ErrorCode;
 pub use dispatch::{
     call_outcome::{CallOutcome, ClientPrompt, NeedsReply},
     compact_prompts::CompactPrompts,
-    fair_permits::{FairPermit, FairPermits, PermitHolder},
     suspend::RESUME_TOOL,
 };
 pub use error::{ArgumentIssue, EntityKind, ToolError};

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_core::{Clock, IdSource, did_you_mean};
+use deliberate_core::{Clock, FairPermits, IdSource, did_you_mean};
 use deliberate_store::Store;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,6 @@ use super::{
     background::BackgroundCalls,
     dispatch::{
         call_permits::CallPermits,
-        fair_permits::FairPermits,
         invocation_log::InvocationWriter,
         suspend::{self, ResumeArguments},
     },

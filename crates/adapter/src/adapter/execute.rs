@@ -4,14 +4,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use deliberate_core::did_you_mean;
-use deliberate_json_schema::SchemaViolation;
 use serde_json::Value;
-use tokio::task::spawn_blocking;
 
 use super::{Adapter, Next, ToolInvocation};
 use crate::{
     CallOptions, ClientError, ClientErrorKind, McpClient,
-    client::{CachePolicy, InputMode, ToolCallResult, ToolDef},
+    client::{CachePolicy, FailedCall, ToolCallResult, ToolDef},
     transport::DeliveryStatus,
 };
 
@@ -59,27 +57,24 @@ impl Adapter {
             let kind = ClientErrorKind::UnknownTool { nearest };
             return Err(ClientError::new(invocation.server.as_str(), kind));
         };
-        let first = match self.call_once(primary, &invocation, options).await {
+        let (tool, first) = self.call_once(primary, &invocation, options).await;
+        let failed = match first {
             Ok(executed) => return Ok(executed),
-            Err(first) => first,
+            Err(failed) => failed,
         };
-        let Some(other) = self.fallback_for(&first.error, first.tool.as_deref(), &invocation)
-        else {
-            return first.answer.ok_or(first.error);
+        let other = self.fallback_for(&failed.error, tool.as_deref(), &invocation);
+        // The state of a call that is sent again means nothing to another server.
+        let Some(other) = other.filter(|_| options.resumed_input.is_none()) else {
+            return failed.into_result();
         };
         tracing::debug!(
             server = primary.name(),
             other = other.name(),
-            code = first.error.code(),
+            code = failed.error.code(),
             "calling the fallback server"
         );
-        match self.call_once(other, &invocation, options).await {
-            Ok(executed) => Ok(executed),
-            Err(mut second) => {
-                second.error.earlier_error = Some(Box::new(first.error));
-                second.answer.or(first.answer).ok_or(second.error)
-            }
-        }
+        let (_, second) = self.call_once(other, &invocation, options).await;
+        failed.or_fallback(second)
     }
 
     /// Returns the fallback server to call after this failure, if any.
@@ -91,146 +86,70 @@ impl Adapter {
     ) -> Option<&McpClient> {
         let config = &self.0.config;
         let other = self.client(config.fallbacks.get(&invocation.server)?)?;
-        let when = config.fallback_policy;
-        let idempotent = tool.is_some_and(ToolDef::idempotent) || when.allow_repeat;
-        // The server may have started and then asked for something that this client does not know.
-        let harmless = failed.repeats_no_effect(idempotent);
-        let helps = failed.is_repeatable(idempotent)
-            || (when.on_unknown_tool && failed.may_differ_elsewhere() && harmless);
+        let policy = config.fallback_policy;
+        let idempotent = tool.is_some_and(ToolDef::idempotent) || policy.allow_repeat;
         let allowed = || {
             let before = config.before_fallback.as_ref();
             before.is_none_or(|before| before(failed, invocation))
         };
+        let helps = failed.may_fall_back(idempotent, policy.on_unknown_tool);
         (helps && allowed()).then_some(other)
     }
 
-    /// Calls the tool at one server.
+    /// Calls the tool at one server. Returns its definition, too, if it is known.
     async fn call_once(
         &self,
         client: &McpClient,
         invocation: &ToolInvocation,
         options: &CallOptions,
-    ) -> Result<ToolCallResult, FailedCall> {
+    ) -> (Option<Arc<ToolDef>>, Result<ToolCallResult, FailedCall>) {
         let name = invocation.tool.as_str();
-        let checked = tokio::select! {
-            biased;
-            () = options.cancellation.cancelled() => {
-                let mut error = ClientError::new(client.name(), ClientErrorKind::Cancelled);
-                error.delivery = DeliveryStatus::No;
-                Err(FailedCall::new(error, None))
-            }
-            checked = self.check_arguments(client, invocation) => checked,
-        };
-        let tool = checked.map_err(|failed| failed.with_subject(name))?;
+        let arguments = invocation.arguments.clone();
         let options = CallOptions {
             meta: invocation.meta.clone(),
             ..options.clone()
         };
-        let hands_over = options.input_mode == InputMode::ReturnToCaller;
-        let result = client
-            .call(name, invocation.arguments.clone(), options)
-            .await
-            .map_err(|error| FailedCall::new(error, tool.clone()))?;
-        let executed = ToolCallResult {
-            result,
-            server: client.name().to_owned(),
-        };
-        let waits = hands_over
-            && executed
-                .result
-                .get("resultType")
-                .is_some_and(|kind| kind == "input_required");
-        if let (Some(tool), false, true) = (&tool, waits, self.0.config.validate)
-            && let Some(reason) = result_violation(tool, &executed.result).await
-        {
-            let answer = executed.without_structured_content(&reason);
-            let kind = ClientErrorKind::Malformed { reason };
-            let error = ClientError::new(client.name(), kind).with_subject(name);
-            return Err(FailedCall {
-                error,
-                tool: Some(tool.clone()),
-                answer: Some(answer),
-            });
-        }
-        Ok(executed)
-    }
-
-    /// Validates the arguments and returns the tool definition.
-    async fn check_arguments(
-        &self,
-        client: &McpClient,
-        invocation: &ToolInvocation,
-    ) -> Result<Option<Arc<ToolDef>>, FailedCall> {
         if !self.0.config.validate {
             let known = client.cached_tools();
-            return Ok(known.and_then(|list| list.get(&invocation.tool).cloned()));
+            let result = client.call(name, arguments, options).await;
+            let answer = result.map(|result| ToolCallResult {
+                result,
+                server: client.name().to_owned(),
+            });
+            let tool = known.and_then(|list| list.get(name).cloned());
+            return (tool, answer.map_err(FailedCall::from));
         }
-        let list = client
-            .tools(CachePolicy::Cached)
-            .await
-            .map_err(|mut error| {
-                // Whatever happened to the listing, the call itself was not sent.
-                error.delivery = DeliveryStatus::No;
-                FailedCall::new(error, None)
-            })?;
-        let Some(tool) = list.get(&invocation.tool) else {
-            let names = list.tools.iter().map(|tool| tool.name.as_str());
-            let nearest = did_you_mean(&invocation.tool, names);
-            let kind = ClientErrorKind::UnknownTool { nearest };
-            let error = ClientError::new(client.name(), kind);
-            return Err(FailedCall::new(error, None));
-        };
-        let faults = argument_faults(tool, &invocation.arguments).await;
-        if faults.is_empty() {
-            return Ok(Some(tool.clone()));
-        }
-        let error = ClientError::new(client.name(), ClientErrorKind::InvalidArguments(faults));
-        Err(FailedCall::new(error, Some(tool.clone())))
-    }
-}
-
-/// Returns the violations of the input schema. The server's schema decides how long that takes, so only
-/// a quick check is done on the runtime.
-async fn argument_faults(tool: &Arc<ToolDef>, arguments: &Value) -> Vec<SchemaViolation> {
-    if tool.checks_arguments_quickly(arguments) {
-        return tool.check_arguments(arguments);
-    }
-    let (tool, arguments) = (tool.clone(), arguments.clone());
-    let checked = spawn_blocking(move || tool.check_arguments(&arguments)).await;
-    // What can't be checked is the server's to check.
-    checked.unwrap_or_default()
-}
-
-/// Returns how a result violates the output schema.
-async fn result_violation(tool: &Arc<ToolDef>, result: &Value) -> Option<String> {
-    if tool.checks_result_quickly(result) {
-        return tool.result_violation(result);
-    }
-    let (tool, result) = (tool.clone(), result.clone());
-    let checked = spawn_blocking(move || tool.result_violation(&result)).await;
-    checked.unwrap_or_default()
-}
-
-/// A call that failed at one server.
-struct FailedCall {
-    error: ClientError,
-    /// The definition of the tool, if it is known.
-    tool: Option<Arc<ToolDef>>,
-    /// The usable part of an invalid answer.
-    answer: Option<ToolCallResult>,
-}
-
-impl FailedCall {
-    fn new(error: ClientError, tool: Option<Arc<ToolDef>>) -> Self {
-        Self {
-            error,
-            tool,
-            answer: None,
+        match find_tool(client, name, &options).await {
+            Ok(tool) => {
+                let called = client.call_checked(&tool, arguments, options).await;
+                (Some(tool), called)
+            }
+            Err(error) => (None, Err(error.with_subject(name).into())),
         }
     }
+}
 
-    fn with_subject(mut self, tool: &str) -> Self {
-        self.error = self.error.with_subject(tool);
-        self
-    }
+/// Returns the definition of a server's tool.
+async fn find_tool(
+    client: &McpClient,
+    name: &str,
+    options: &CallOptions,
+) -> Result<Arc<ToolDef>, ClientError> {
+    let listed = tokio::select! {
+        biased;
+        () = options.cancellation.cancelled() => {
+            Err(ClientError::new(client.name(), ClientErrorKind::Cancelled))
+        }
+        listed = client.tools(CachePolicy::Cached) => listed,
+    };
+    let list = listed.map_err(|mut error| {
+        // Whatever happened to the listing, the call itself was not sent.
+        error.delivery = DeliveryStatus::No;
+        error
+    })?;
+    list.get(name).cloned().ok_or_else(|| {
+        let names = list.tools.iter().map(|tool| tool.name.as_str());
+        let nearest = did_you_mean(name, names);
+        ClientError::new(client.name(), ClientErrorKind::UnknownTool { nearest })
+    })
 }

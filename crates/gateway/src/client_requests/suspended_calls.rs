@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::{Map, Value};
-use tokio::{sync::mpsc, task::AbortHandle, time::Instant};
+use tokio::{task::AbortHandle, time::Instant};
 use uuid::Uuid;
 
 use super::ServerRequest;
@@ -32,8 +32,6 @@ pub(crate) enum SuspendedUpstreamCall {
     /// The server waits within the call, which has no result yet.
     InCall {
         call: UpstreamCall,
-        /// Receives the further requests of the server.
-        requests: mpsc::Receiver<ServerRequest>,
         /// The open requests, by key.
         open_requests: Vec<(String, ServerRequest)>,
     },

@@ -6,8 +6,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_mcp_client::{ClientError, ClientErrorKind, McpClient, transport::DeliveryStatus};
-use deliberate_toolkit::{FairPermit, FairPermits, PermitHolder};
+use deliberate_mcp_client::{ClientError, ClientErrorKind, McpClient};
 use futures::future::join_all;
 use tokio::time::Instant;
 
@@ -24,10 +23,6 @@ pub(crate) struct ClientPool {
     settings: GatewayServer,
     factory: ClientFactory,
     own: Arc<Mutex<HashMap<String, OwnClient>>>,
-    /// For the calls on the shared connection; its client does not know whose they are.
-    calls: Arc<FairPermits>,
-    /// For the calls that wait for one of these.
-    waiting: Arc<FairPermits>,
 }
 
 /// The connection of a principal.
@@ -47,7 +42,6 @@ impl ClientPool {
     /// Creates the pool with the shared client. Does not connect.
     pub(super) fn new(
         settings: GatewayServer,
-        principal_share: usize,
         factory: ClientFactory,
         activity: Arc<UpstreamActivity>,
     ) -> Result<Self, ClientError> {
@@ -55,10 +49,7 @@ impl ClientPool {
             sampling: settings.sampling,
             activity,
         };
-        let at_once = settings.config.limits.max_concurrent;
         Ok(Self {
-            calls: FairPermits::new(at_once, principal_share),
-            waiting: FairPermits::new(at_once.saturating_mul(2), principal_share),
             shared: factory(&settings, Arc::new(handler))?,
             settings,
             factory,
@@ -71,36 +62,13 @@ impl ClientPool {
         &self.shared
     }
 
-    /// Returns the client for a call of a principal, with a permit of the shared connection if it is
-    /// that one, to be kept until the call ends.
-    pub(crate) async fn acquire(
-        &self,
-        principal: Option<&str>,
-    ) -> Result<(McpClient, Option<FairPermit>), ClientError> {
-        if let Some(name) = principal.filter(|name| self.has_own(name)) {
-            return Ok((self.own_client(name)?, None));
+    /// Returns the client for a call of a principal, to be kept until the call ends: its own, or the
+    /// shared one, of which it takes no more than its share.
+    pub(crate) fn client(&self, principal: Option<&str>) -> Result<McpClient, ClientError> {
+        match principal.filter(|name| self.has_own(name)) {
+            Some(name) => self.own_client(name),
+            None => Ok(self.shared.for_principal(principal)),
         }
-        let permit = self.acquire_permit(&principal.map(Arc::from)).await?;
-        Ok((self.shared.clone(), Some(permit)))
-    }
-
-    async fn acquire_permit(&self, holder: &PermitHolder) -> Result<FairPermit, ClientError> {
-        if let Some(permit) = self.calls.try_acquire(holder) {
-            return Ok(permit);
-        }
-        // A waiting caller holds other resources: a server that hangs must not take all of them.
-        let Some(_waits) = self.waiting.try_acquire(holder) else {
-            let why = "too many calls are waiting for the server".to_owned();
-            return Err(self.busy_error(Duration::from_secs(1), why));
-        };
-        let after = self.settings.config.limits.response_timeout;
-        let permit = tokio::time::timeout(after, self.calls.acquire(holder)).await;
-        permit.map_err(|_| {
-            let mut error =
-                ClientError::new(self.shared.name(), ClientErrorKind::Timeout { after });
-            error.delivery = DeliveryStatus::No;
-            error
-        })
     }
 
     /// Tells whether a principal has a connection of its own. The operator, who has no name, uses the
@@ -120,8 +88,11 @@ impl ClientPool {
             let idle = own.iter().filter(|(_, it)| !it.is_busy());
             let oldest = idle.min_by_key(|(_, it)| it.last_used);
             let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
-                let why = format!("{MAX_OWN} users have calls running there");
-                return Err(self.busy_error(Duration::from_secs(5), why));
+                let busy = ClientErrorKind::Backoff {
+                    wait: Duration::from_secs(5),
+                    reason: format!("{MAX_OWN} users have calls running there"),
+                };
+                return Err(ClientError::new(self.shared.name(), busy));
             };
             close_later(own.remove(&oldest));
         }
@@ -142,11 +113,6 @@ impl ClientPool {
         );
         tokio::spawn(close_when_idle(Arc::downgrade(&self.own), name.to_owned()));
         Ok(client)
-    }
-
-    fn busy_error(&self, wait: Duration, reason: String) -> ClientError {
-        let busy = ClientErrorKind::Backoff { wait, reason };
-        ClientError::new(self.shared.name(), busy)
     }
 
     /// Closes all connections.

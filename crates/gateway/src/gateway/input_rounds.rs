@@ -2,7 +2,7 @@
 //! be asked during the call is asked; another receives the request as the result, and the call is
 //! suspended until it is sent again.
 
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 use deliberate_mcp_client::{
     ClientErrorKind,
@@ -10,7 +10,6 @@ use deliberate_mcp_client::{
 };
 use deliberate_toolkit::{CallerPresence, ClientFeatures, TraceContext};
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
 
 use super::{CallTarget, Gateway, Upstream, UpstreamCall, call_tool::without_server_info};
 use crate::{
@@ -50,15 +49,11 @@ pub(crate) struct ResumedCall {
 /// The state of a running call.
 enum CallStep {
     Done(ToolCallResult),
-    NeedsInput(
-        UpstreamCall,
-        mpsc::Receiver<ServerRequest>,
-        Vec<(String, ServerRequest)>,
-    ),
+    NeedsInput(UpstreamCall, Vec<(String, ServerRequest)>),
 }
 
-/// A running call with the receiver of its server's requests.
-type OpenUpstreamCall = (UpstreamCall, mpsc::Receiver<ServerRequest>);
+/// The result that suspends a call, or the next step of one that goes on.
+type Suspension = ControlFlow<Value, CallStep>;
 
 impl ClientToolCall<'_> {
     /// Runs the call. Returns the result as the server wrote it, or one that asks for input.
@@ -75,12 +70,11 @@ impl ClientToolCall<'_> {
             {
                 None => return Err(GatewayError::NotSuspended),
                 Some(SuspendedUpstreamCall::InCall {
-                    call: underway,
-                    requests: questions,
-                    open_requests: asked,
-                }) => match send_replies(asked, again.responses) {
-                    unanswered if unanswered.is_empty() => self.drive(underway, questions).await?,
-                    unanswered => CallStep::NeedsInput(underway, questions, unanswered),
+                    call,
+                    open_requests,
+                }) => match send_replies(open_requests, again.responses) {
+                    unanswered if unanswered.is_empty() => self.drive(call).await?,
+                    unanswered => CallStep::NeedsInput(call, unanswered),
                 },
                 Some(SuspendedUpstreamCall::BetweenCalls {
                     server,
@@ -97,26 +91,19 @@ impl ClientToolCall<'_> {
 
     async fn drive_to_result(&self, mut step: CallStep) -> Result<ToolCallResult, GatewayError> {
         for _ in 0..MAX_ROUNDS {
-            step = match step {
-                CallStep::Done(executed) => {
-                    let waits = self.client.modern
-                        && executed
-                            .result
-                            .get("resultType")
-                            .is_some_and(|kind| kind == "input_required");
-                    if !waits {
-                        return Ok(self.to_answer(executed).await);
-                    }
-                    match self.suspend_between_calls(executed).await? {
-                        Ok(answer) => return Ok(self.input_request(answer)),
-                        Err(step) => step,
-                    }
+            let suspension = match step {
+                CallStep::Done(executed) if !self.asks_for_input(&executed) => {
+                    return Ok(self.to_answer(executed).await);
                 }
-                CallStep::NeedsInput(underway, questions, asked) => {
-                    match self.suspend_in_call(underway, questions, asked).await? {
-                        Ok(answer) => return Ok(self.input_request(answer)),
-                        Err((underway, questions)) => self.drive(underway, questions).await?,
-                    }
+                CallStep::Done(executed) => self.suspend_between_calls(executed).await?,
+                CallStep::NeedsInput(call, asked) => self.suspend_in_call(call, asked).await?,
+            };
+            step = match suspension {
+                ControlFlow::Continue(step) => step,
+                // On behalf of the server that was called.
+                ControlFlow::Break(result) => {
+                    let server = self.upstream.name().to_owned();
+                    return Ok(ToolCallResult { result, server });
                 }
             };
         }
@@ -145,12 +132,9 @@ impl ClientToolCall<'_> {
         ToolCallResult { result, server }
     }
 
-    /// Returns a result that asks for input, on behalf of the called server.
-    fn input_request(&self, result: Value) -> ToolCallResult {
-        ToolCallResult {
-            result,
-            server: self.upstream.name().to_owned(),
-        }
+    fn asks_for_input(&self, executed: &ToolCallResult) -> bool {
+        let kind = executed.result.get("resultType");
+        self.client.modern && kind.is_some_and(|kind| kind == "input_required")
     }
 
     fn identity(&self) -> CallIdentity {
@@ -169,7 +153,7 @@ impl ClientToolCall<'_> {
         again: Option<ResumedInput>,
     ) -> Result<CallStep, GatewayError> {
         let samplers = self.gateway.sampling_servers();
-        let (relay, questions) = RequestRelay::new(
+        let (relay, requests) = RequestRelay::new(
             self.client,
             samplers,
             self.presence.clone(),
@@ -188,14 +172,15 @@ impl ClientToolCall<'_> {
             log_level: self.client.log.as_ref().map(|log| log.level.to_owned()),
             ..CallOptions::default()
         };
-        let underway = self.gateway.start_call(
+        let call = self.gateway.start_call(
             upstream,
             target,
             self.arguments.clone(),
             self.owner.clone(),
             options,
+            requests,
         );
-        self.drive(underway, questions).await
+        self.drive(call).await
     }
 
     async fn resume(
@@ -221,24 +206,20 @@ impl ClientToolCall<'_> {
     }
 
     /// Continues a call until it ends or its server asks for something.
-    async fn drive(
-        &self,
-        mut underway: UpstreamCall,
-        mut questions: mpsc::Receiver<ServerRequest>,
-    ) -> Result<CallStep, GatewayError> {
+    async fn drive(&self, mut call: UpstreamCall) -> Result<CallStep, GatewayError> {
         loop {
             tokio::select! {
                 biased;
-                Some(update) = underway.progress.recv() => (self.on_progress)(update),
-                Some(question) = questions.recv() => {
+                Some(update) = call.progress.recv() => (self.on_progress)(update),
+                Some(question) = call.requests.recv() => {
                     let mut asked = vec![("ask-1".to_owned(), question)];
-                    while let Ok(more) = questions.try_recv() {
+                    while let Ok(more) = call.requests.try_recv() {
                         asked.push((format!("ask-{}", asked.len() + 1), more));
                     }
-                    return Ok(CallStep::NeedsInput(underway, questions, asked));
+                    return Ok(CallStep::NeedsInput(call, asked));
                 }
-                outcome = &mut underway.outcome => {
-                    while let Ok(update) = underway.progress.try_recv() {
+                outcome = &mut call.outcome => {
+                    while let Ok(update) = call.progress.try_recv() {
                         (self.on_progress)(update);
                     }
                     return outcome.map(CallStep::Done);
@@ -251,10 +232,9 @@ impl ClientToolCall<'_> {
     /// too many calls are suspended, the requests are declined and the call continues.
     async fn suspend_in_call(
         &self,
-        underway: UpstreamCall,
-        questions: mpsc::Receiver<ServerRequest>,
+        call: UpstreamCall,
         asked: Vec<(String, ServerRequest)>,
-    ) -> Result<Result<Value, OpenUpstreamCall>, GatewayError> {
+    ) -> Result<Suspension, GatewayError> {
         let requests: Map<String, Value> = asked
             .iter()
             .map(|(key, question)| {
@@ -263,8 +243,7 @@ impl ClientToolCall<'_> {
             })
             .collect();
         let paused = SuspendedUpstreamCall::InCall {
-            call: underway,
-            requests: questions,
+            call,
             open_requests: asked,
         };
         let put = if self.presence.pin_connection().await {
@@ -273,21 +252,20 @@ impl ClientToolCall<'_> {
             Err(paused)
         };
         match put {
-            Ok(state) => Ok(Ok(json!({
+            Ok(state) => Ok(ControlFlow::Break(json!({
                 "resultType": "input_required",
                 "inputRequests": requests,
                 "requestState": state,
             }))),
             Err(SuspendedUpstreamCall::InCall {
-                call: underway,
-                requests: questions,
-                open_requests: asked,
+                call,
+                open_requests,
             }) => {
-                for (_, question) in asked {
+                for (_, question) in open_requests {
                     let decline = decline_response(question.method);
                     drop(question.reply.send(decline));
                 }
-                Ok(Err((underway, questions)))
+                Ok(ControlFlow::Continue(self.drive(call).await?))
             }
             Err(SuspendedUpstreamCall::BetweenCalls { .. }) => Err(GatewayError::NotSuspended),
         }
@@ -298,7 +276,7 @@ impl ClientToolCall<'_> {
     async fn suspend_between_calls(
         &self,
         executed: ToolCallResult,
-    ) -> Result<Result<Value, CallStep>, GatewayError> {
+    ) -> Result<Suspension, GatewayError> {
         let ToolCallResult {
             mut result,
             server: by,
@@ -349,7 +327,8 @@ impl ClientToolCall<'_> {
             asks = !requests.is_empty();
         }
         if !asks && (!answered.is_empty() || !stays) {
-            return Ok(Err(self.resume(&by, state, answered).await?));
+            let step = self.resume(&by, state, answered).await?;
+            return Ok(ControlFlow::Continue(step));
         }
         let paused = SuspendedUpstreamCall::BetweenCalls {
             server: by.clone(),
@@ -370,7 +349,7 @@ impl ClientToolCall<'_> {
         if let Some(fields) = result.as_object_mut() {
             fields.insert("requestState".to_owned(), name.into());
         }
-        Ok(Ok(without_server_info(result)))
+        Ok(ControlFlow::Break(without_server_info(result)))
     }
 }
 

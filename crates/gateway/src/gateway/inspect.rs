@@ -141,9 +141,7 @@ impl Gateway {
         let known = self.refresh(&upstream, CachePolicy::Refresh).await?;
         let chosen: Vec<&Arc<CatalogTool>> = match tool {
             Some(name) => {
-                let found = known
-                    .get(name)
-                    .or_else(|| known.tools.iter().find(|it| &*it.qualified_name == name));
+                let found = known.find(name, name);
                 let found = found.ok_or_else(|| {
                     let names = known.tools.iter().map(|tool| tool.def.name.as_str());
                     let near = deliberate_core::did_you_mean(name, names)

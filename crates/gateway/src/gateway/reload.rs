@@ -106,7 +106,8 @@ impl Gateway {
         }
         valid.drop_missing_fallbacks();
         let mut upstreams = BTreeMap::new();
-        for settings in std::mem::take(&mut valid.servers) {
+        for mut settings in std::mem::take(&mut valid.servers) {
+            settings.config.limits.principal_share = self.principal_share;
             let name = settings.config.name.clone();
             let same = before.servers.get(&name);
             let same = same.filter(|it| it.settings.fingerprint() == settings.fingerprint());
@@ -137,12 +138,7 @@ impl Gateway {
         let activity = Arc::new(UpstreamActivity::default());
         let name = settings.config.name.as_str();
         Ok(Arc::new(Upstream {
-            clients: ClientPool::new(
-                settings.clone(),
-                self.principal_share,
-                self.clients.clone(),
-                activity.clone(),
-            )?,
+            clients: ClientPool::new(settings.clone(), self.clients.clone(), activity.clone())?,
             pins: PinStore::new(name, self.store.clone(), self.clock.clone()),
             definitions: DefinitionStore::new(name, self.store.clone(), self.clock.clone()),
             listed_once: watch::Sender::new(false),

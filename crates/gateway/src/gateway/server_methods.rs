@@ -48,8 +48,7 @@ impl Gateway {
     /// Returns the method that a name stands for, unless the server has a tool of this name or the
     /// settings exclude it.
     pub(crate) fn find_method(&self, full: &str) -> Option<(Arc<Upstream>, ServerMethod)> {
-        let upstream = self.upstream_of_tool(full)?;
-        let name = full.strip_prefix(upstream.name())?.strip_prefix("__")?;
+        let (upstream, name) = self.split_tool_name(full)?;
         let (_, method) = METHODS.iter().find(|(known, _)| *known == name)?;
         let is_tool = upstream
             .catalog()
@@ -80,7 +79,7 @@ impl ServerMethod {
             Self::GetPrompt => text("name")?,
             _ => "",
         };
-        let (client, _permit) = upstream.clients.acquire(principal).await?;
+        let client = upstream.clients.client(principal)?;
         let result = if self == Self::Instructions {
             // They came with the connection: nothing is sent that counts.
             instructions(upstream, &client).await?

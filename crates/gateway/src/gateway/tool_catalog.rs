@@ -222,19 +222,7 @@ impl ToolCatalog {
             if !differs(tool) {
                 return tool.clone();
             }
-            let same = CatalogTool {
-                def: tool.def.clone(),
-                qualified_name: tool.qualified_name.clone(),
-                hash: tool.hash.clone(),
-                pin_status: tool.pin_status,
-                scan: tool.scan.clone(),
-                findings: Vec::new(),
-                quarantine: None,
-                exposed: tool.exposed,
-                search_entry: tool.search_entry.clone(),
-                exposed_definition: tool.exposed_definition.clone(),
-            };
-            Arc::new(same.evaluate(about, owner))
+            Arc::new(CatalogTool::clone(tool).evaluate(about, owner))
         });
         Some(Self::from_tools(
             self.listing.clone(),
@@ -247,6 +235,12 @@ impl ToolCatalog {
     /// Returns the tool with this name at the server.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<CatalogTool>> {
         self.by_name.get(name).and_then(|at| self.tools.get(*at))
+    }
+
+    /// Returns the tool with this name at the server, or with this qualified name.
+    pub(crate) fn find(&self, qualified_name: &str, name: &str) -> Option<&Arc<CatalogTool>> {
+        let is_named = |tool: &&Arc<CatalogTool>| &*tool.qualified_name == qualified_name;
+        self.get(name).or_else(|| self.tools.iter().find(is_named))
     }
 }
 

@@ -9,7 +9,7 @@ use deliberate_mcp_client::{client::CachePolicy, tool_name::qualified_tool_name}
 use deliberate_toolkit::{ExternalTool, ToolError, matches_pattern};
 use futures::future::join_all;
 
-use super::{CallerView, CatalogTool, Gateway, ToolCatalog, Upstream};
+use super::{CallTarget, CallerView, CatalogTool, Gateway, ToolCatalog, Upstream};
 use crate::{GatewayError, search};
 
 /// How long a search waits for a server whose tools are known, because they may have just changed.
@@ -35,17 +35,32 @@ pub(crate) struct UnreachableServer {
 }
 
 impl Gateway {
-    /// Returns the server of a tool (`server__tool`). Server names are such that there is one at
-    /// most.
-    pub(super) fn upstream_of_tool(&self, full: &str) -> Option<Arc<Upstream>> {
-        let mut servers = self.upstreams().into_iter();
-        servers.find(|upstream| strip_server_prefix(full, upstream.name()).is_some())
+    /// Returns the server of a tool (`server__tool`) and the rest of the name. Server names are such
+    /// that there is one server at most.
+    pub(crate) fn split_tool_name<'a>(&self, full: &'a str) -> Option<(Arc<Upstream>, &'a str)> {
+        let set = self.set();
+        set.servers.values().find_map(|upstream| {
+            let rest = full.strip_prefix(upstream.name())?.strip_prefix("__")?;
+            Some((upstream.clone(), rest))
+        })
     }
 
     /// Returns the name of the server of a tool (`server__tool`).
     pub(crate) fn server_of_tool(&self, full: &str) -> Option<String> {
-        self.upstream_of_tool(full)
-            .map(|upstream| upstream.name().to_owned())
+        self.split_tool_name(full)
+            .map(|(upstream, _)| upstream.name().to_owned())
+    }
+
+    /// Returns what is called by this name: a method of a server, or a callable tool.
+    pub(crate) async fn find_target(
+        &self,
+        full: &str,
+    ) -> Result<(Arc<Upstream>, CallTarget), GatewayError> {
+        if let Some((upstream, method)) = self.find_method(full) {
+            return Ok((upstream, CallTarget::Method(method)));
+        }
+        let (upstream, tool) = self.find_tool(full).await?;
+        Ok((upstream, CallTarget::Tool(tool)))
     }
 
     /// Returns the callable tool of this name (`server__tool`).
@@ -54,7 +69,7 @@ impl Gateway {
         full: &str,
     ) -> Result<(Arc<Upstream>, Arc<CatalogTool>), GatewayError> {
         let unknown = || GatewayError::unknown_tool(full, self.suggest_names(full));
-        let upstream = self.upstream_of_tool(full).ok_or_else(|| {
+        let (upstream, rest) = self.split_tool_name(full).ok_or_else(|| {
             let server = full.split_once("__").map(|(server, _)| server);
             let wrong = server.filter(|server| !server.is_empty());
             wrong
@@ -63,10 +78,13 @@ impl Gateway {
         })?;
         let known = match self.refresh(&upstream, CachePolicy::Cached).await {
             Ok(known) => known,
-            Err(error) => return self.find_fallback(&upstream, full).await.ok_or(error),
+            Err(error) => {
+                let found = self.find_fallback(&upstream, full, rest).await;
+                return found.ok_or(error);
+            }
         };
-        let tool = find_by_name(&known, full, upstream.name()).ok_or_else(unknown)?;
-        let tool = require_callable(&upstream, &tool)?;
+        let tool = known.find(full, rest).ok_or_else(unknown)?;
+        let tool = require_callable(&upstream, tool)?;
         Ok((upstream, tool))
     }
 
@@ -75,15 +93,14 @@ impl Gateway {
         &self,
         upstream: &Upstream,
         full: &str,
+        rest: &str,
     ) -> Option<(Arc<Upstream>, Arc<CatalogTool>)> {
         let other = self.fallback_of(upstream)?;
         let known = self.refresh(&other, CachePolicy::Cached).await.ok()?;
-        let name = upstream.name();
-        let rest = strip_server_prefix(full, name);
         // A long name is shortened, so it has no such rest.
         let is_called = |tool: &&Arc<CatalogTool>| {
             let own = tool.def.name.as_str();
-            rest == Some(own) || qualified_tool_name(name, own) == full
+            rest == own || qualified_tool_name(upstream.name(), own) == full
         };
         let found = known.tools.iter().find(is_called)?;
         let tool = require_callable(&other, found).ok()?;
@@ -149,9 +166,9 @@ impl Gateway {
     /// Returns true if a name may be that of an upstream server's tool; any name may be, for a
     /// server that was not listed yet.
     pub(crate) fn may_be_tool(&self, full: &str) -> bool {
-        self.upstream_of_tool(full).is_some_and(|upstream| {
+        self.split_tool_name(full).is_some_and(|(upstream, rest)| {
             let known = upstream.catalog();
-            known.is_none_or(|known| find_by_name(&known, full, upstream.name()).is_some())
+            known.is_none_or(|known| known.find(full, rest).is_some())
                 || self.find_method(full).is_some()
         })
     }
@@ -341,22 +358,6 @@ impl Gateway {
             unavailable,
         }
     }
-}
-
-fn strip_server_prefix<'a>(full: &'a str, server: &str) -> Option<&'a str> {
-    full.strip_prefix(server)?.strip_prefix("__")
-}
-
-fn find_by_name(known: &ToolCatalog, full: &str, server: &str) -> Option<Arc<CatalogTool>> {
-    let by_rest = strip_server_prefix(full, server).and_then(|rest| known.get(rest));
-    by_rest
-        .or_else(|| {
-            known
-                .tools
-                .iter()
-                .find(|tool| &*tool.qualified_name == full)
-        })
-        .cloned()
 }
 
 fn require_callable(

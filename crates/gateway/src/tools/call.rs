@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use super::{CALL_TOOL, call_report::CallReport};
 use crate::{
     Gateway,
-    gateway::{CallTarget, CallerView, ClientToolCall, ResumedCall},
+    gateway::{CallerView, ClientToolCall, ResumedCall},
 };
 
 pub struct GatewayCall(pub Arc<Gateway>);
@@ -116,15 +116,9 @@ impl GatewayCall {
         report: &mut CallReport<'_>,
     ) -> Result<Value, ToolError> {
         let arguments = tool_arguments(input.arguments, input.more)?;
-        let method = self.0.find_method(&input.tool);
-        let (upstream, target) = if let Some((upstream, method)) = method {
-            (upstream, CallTarget::Method(method))
-        } else {
-            let view = CallerView(&call.principal().scope);
-            let found = self.0.find_tool(&input.tool).await;
-            let (upstream, tool) = found.map_err(|error| view.filter_error(&self.0, error))?;
-            (upstream, CallTarget::Tool(tool))
-        };
+        let found = self.0.find_target(&input.tool).await;
+        let view = CallerView(&call.principal().scope);
+        let (upstream, target) = found.map_err(|error| view.filter_error(&self.0, error))?;
         report.set_target(upstream.name(), target.name());
         let tell = |update: McpProgress| {
             let message = update.message.unwrap_or_default();

@@ -74,13 +74,12 @@ impl ExternalTools for ExposedTools {
 
     fn call_target(&self, tool: &str, arguments: &Value) -> Option<ExternalTarget> {
         let called = called_name(tool, arguments)?;
-        let server = self.0.server_of_tool(called);
-        let of_server = server.as_ref().and_then(|server| {
-            let name = called.strip_prefix(server.as_str())?;
-            name.strip_prefix("__")
-        });
+        let (server, tool) = match self.0.split_tool_name(called) {
+            Some((upstream, tool)) => (Some(upstream.name().to_owned()), tool),
+            None => (None, called),
+        };
         Some(ExternalTarget {
-            tool: of_server.unwrap_or(called).to_owned(),
+            tool: tool.to_owned(),
             server,
         })
     }

@@ -3,6 +3,7 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +36,13 @@ pub struct CallOptions {
     pub exact_integers: bool,
     /// The input that the server asked for, when this request is sent again with it.
     pub resumed_input: Option<ResumedInput>,
+    /// Runs the checks of a call that may take long, in place of a blocking thread of the runtime.
+    pub check_runner: Option<CheckRunner>,
 }
+
+/// Runs a check whose duration a server's schema decides, and returns when it has ended or takes too
+/// long.
+pub type CheckRunner = fn(Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()>;
 
 /// A callback that receives progress notifications.
 pub type ProgressListener = Arc<dyn Fn(McpProgress) + Send + Sync>;

@@ -115,25 +115,25 @@ impl McpClient {
     pub async fn tools(&self, fresh: CachePolicy) -> Result<Arc<ToolList>, ClientError> {
         let known = || {
             (fresh == CachePolicy::Cached)
-                .then(|| self.0.listing_cache.fresh_tools())
+                .then(|| self.inner.listing_cache.fresh_tools())
                 .flatten()
         };
         if let Some(known) = known() {
             return Ok(known);
         }
-        let before = self.0.listing_cache.last_fetch().0;
-        let _asking = self.0.listing_cache.fetch_lock.lock().await;
+        let before = self.inner.listing_cache.last_fetch().0;
+        let _asking = self.inner.listing_cache.fetch_lock.lock().await;
         if let Some(known) = known() {
             return Ok(known);
         }
         // A caller that has waited for an unresponsive server need not wait a second time.
-        if let (asked, Some(failed)) = &*self.0.listing_cache.last_fetch()
+        if let (asked, Some(failed)) = &*self.inner.listing_cache.last_fetch()
             && *asked != before
         {
             return Err(failed.clone());
         }
         let outcome = self.fetch_tools().await;
-        let mut asked = self.0.listing_cache.last_fetch();
+        let mut asked = self.inner.listing_cache.last_fetch();
         *asked = (asked.0 + 1, outcome.as_ref().err().cloned());
         outcome
     }
@@ -147,7 +147,7 @@ impl McpClient {
                 false,
             )));
         }
-        let changes = self.0.listing_cache.cached().invalidations;
+        let changes = self.inner.listing_cache.cached().invalidations;
         let pages = self.fetch_pages("tools/list", "tools").await?;
         let checks_headers = side.era == McpEra::Stateless;
         let list = Arc::new(ToolList::from_items(
@@ -164,7 +164,7 @@ impl McpClient {
         } else {
             DEFAULT_TTL
         });
-        let mut tool_list = self.0.listing_cache.cached();
+        let mut tool_list = self.inner.listing_cache.cached();
         if tool_list.invalidations == changes {
             tool_list.list = Some((list.clone(), Instant::now() + ttl));
         }
@@ -173,7 +173,7 @@ impl McpClient {
 
     /// Returns the cached tools without asking the server.
     pub fn cached_tools(&self) -> Option<Arc<ToolList>> {
-        self.0.listing_cache.fresh_tools()
+        self.inner.listing_cache.fresh_tools()
     }
 
     /// Lists the resources of the server.

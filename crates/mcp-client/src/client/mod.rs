@@ -5,6 +5,7 @@
 //! `listing_cache` lists tools, resources and prompts. The byte format is the transport's concern.
 
 mod call_options;
+mod checked_call;
 mod connection;
 mod handler;
 mod listing_cache;
@@ -12,7 +13,6 @@ mod param_headers;
 mod request;
 mod result_form;
 mod status;
-mod tool_call_result;
 mod tool_def;
 
 use std::{
@@ -22,18 +22,20 @@ use std::{
 
 use connection::McpConnection;
 use connection::reconnect::Reconnector;
+use deliberate_core::{FairPermits, PermitHolder};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use listing_cache::ListingCache;
 use serde_json::Value;
 use status::ClientMetrics;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-pub use call_options::{CallOptions, InputMode, McpProgress, ProgressListener, ResumedInput};
+pub use call_options::{
+    CallOptions, CheckRunner, InputMode, McpProgress, ProgressListener, ResumedInput,
+};
+pub use checked_call::{FailedCall, ToolCallResult};
 pub use handler::{ClientCapabilities, ClientHandler, NoClientHandler, ServerEvent};
 pub use listing_cache::{CachePolicy, ToolList};
 pub use status::{ClientState, ClientStatus};
-pub use tool_call_result::ToolCallResult;
 pub use tool_def::ToolDef;
 
 use crate::{
@@ -73,7 +75,13 @@ use crate::{
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct McpClient(Arc<McpClientInner>, Option<Arc<ShutdownOnDrop>>);
+pub struct McpClient {
+    inner: Arc<McpClientInner>,
+    /// Absent in the client's own background tasks, which do not keep it open.
+    user: Option<Arc<ShutdownOnDrop>>,
+    /// The principal whose requests these are.
+    holder: PermitHolder,
+}
 
 /// Cancels the client's background work when the last clone of the client is dropped.
 struct ShutdownOnDrop(CancellationToken);
@@ -94,9 +102,9 @@ struct McpClientInner {
     connection: RwLock<Option<Arc<McpConnection>>>,
     reconnector: Reconnector,
     listing_cache: ListingCache,
-    request_slots: Semaphore,
+    request_slots: Arc<FairPermits>,
     /// Limits the requests that wait for a slot.
-    queue_slots: Semaphore,
+    queue_slots: Arc<FairPermits>,
     rate_limiter: Option<DefaultDirectRateLimiter>,
     metrics: ClientMetrics,
     shutdown: CancellationToken,
@@ -182,9 +190,10 @@ impl McpClient {
         let per_minute = limits.per_minute.and_then(std::num::NonZeroU32::new);
         let stopped = CancellationToken::new();
         let user = Arc::new(ShutdownOnDrop(stopped.clone()));
+        let slots = |most| FairPermits::new(most, limits.principal_share);
         let inner = McpClientInner {
-            request_slots: Semaphore::new(limits.max_concurrent),
-            queue_slots: Semaphore::new(limits.max_concurrent.saturating_mul(2)),
+            request_slots: slots(limits.max_concurrent),
+            queue_slots: slots(limits.max_concurrent.saturating_mul(2)),
             rate_limiter: per_minute.map(|most| RateLimiter::direct(Quota::per_minute(most))),
             config,
             connector,
@@ -197,22 +206,35 @@ impl McpClient {
             metrics: ClientMetrics::default(),
             shutdown: stopped,
         };
-        Self(Arc::new(inner), Some(user))
+        Self {
+            inner: Arc::new(inner),
+            user: Some(user),
+            holder: None,
+        }
+    }
+
+    /// Returns a clone whose requests count for this principal, who takes at most its share of the
+    /// requests that are sent or wait at the same time.
+    pub fn for_principal(&self, principal: Option<&str>) -> Self {
+        Self {
+            holder: principal.map(Arc::from),
+            ..self.clone()
+        }
     }
 
     /// Returns the server's name.
     pub fn name(&self) -> &str {
-        &self.0.config.name
+        &self.inner.config.name
     }
 
     /// Returns the server's configuration.
     pub fn config(&self) -> &ServerConfig {
-        &self.0.config
+        &self.inner.config
     }
 
     /// Returns true if there are other clones of this client.
     pub fn has_other_users(&self) -> bool {
-        let user = self.1.as_ref();
+        let user = self.user.as_ref();
         user.is_some_and(|user| Arc::strong_count(user) > 1)
     }
 
@@ -227,7 +249,7 @@ impl McpClient {
 
     /// Closes the connection; a program that was started is terminated. Later requests fail.
     pub async fn close(&self) {
-        self.0.shutdown.cancel();
+        self.inner.shutdown.cancel();
         if let Some(connection) = self.take_connection() {
             connection.state.end("the client was closed", true);
             connection.transport.close().await;

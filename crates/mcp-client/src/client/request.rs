@@ -1,11 +1,16 @@
 //! Sends requests within the server's limits and retries once if the server certainly did not
 //! receive the request.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
+use deliberate_core::FairPermit;
 use deliberate_json_schema::mark_large_integers;
 use serde_json::{Map, Value, json, value::RawValue};
-use tokio::{sync::SemaphorePermit, time::Instant};
+use tokio::time::Instant;
 
 use super::{
     CallOptions, InputMode, McpClient,
@@ -53,7 +58,7 @@ impl McpClient {
         let outcome = outcome.and_then(|answer| {
             repair_result(answer.result).map_err(|kind| ClientError::new(self.name(), kind))
         });
-        self.0
+        self.inner
             .metrics
             .record_call(begun.elapsed(), outcome.as_ref());
         outcome.map_err(about)
@@ -87,20 +92,16 @@ impl McpClient {
             ..CallOptions::default()
         };
         // A ping takes no slot: a busy server is reachable too.
-        let asked = self.request_until_complete(method, Map::new(), &options);
-        let answer = tokio::select! {
-            biased;
-            () = self.0.shutdown.cancelled() => Err(self.stopped_error()),
-            answer = asked => answer,
-        };
+        let asked = pin!(self.request_until_complete(method, Map::new(), &options));
+        let answer = self.until_stopped(&options, DeliveryStatus::No, asked);
         // A server that does not know `ping` has answered and is therefore reachable.
-        match answer {
+        match answer.await {
             Err(error) if !matches!(error.kind, ClientErrorKind::Rpc(_)) => {
-                self.0.metrics.record_ping_failure(&error);
+                self.inner.metrics.record_ping_failure(&error);
                 Err(error)
             }
             _ => {
-                self.0.metrics.record_ping(begun.elapsed());
+                self.inner.metrics.record_ping(begun.elapsed());
                 Ok(begun.elapsed())
             }
         }
@@ -115,13 +116,13 @@ impl McpClient {
         let begun = Instant::now();
         let outcome = requests.await;
         let counted = outcome.as_ref().map(|_| &Value::Null);
-        self.0.metrics.record_call(begun.elapsed(), counted);
+        self.inner.metrics.record_call(begun.elapsed(), counted);
         outcome
     }
 
     fn check_rate_limit(&self) -> Result<(), ClientError> {
         use governor::clock::Clock as _;
-        let Some(pace) = &self.0.rate_limiter else {
+        let Some(pace) = &self.inner.rate_limiter else {
             return Ok(());
         };
         pace.check().map_err(|not_yet| {
@@ -136,39 +137,42 @@ impl McpClient {
         params: Map<String, Value>,
         options: &CallOptions,
     ) -> Result<ServerAnswer, ClientError> {
-        let work = async {
-            let _place = self.acquire_slot(options).await?;
-            self.request_until_complete(method, params, options).await
-        };
-        if self.0.shutdown.is_cancelled() {
-            return Err(self.stopped_error());
-        }
-        let stopped = self.0.shutdown.cancelled();
-        tokio::select! {
+        let slot = pin!(self.acquire_slot(options));
+        let slot = self.until_stopped(options, DeliveryStatus::No, slot);
+        let _slot = slot.await?;
+        let work = pin!(self.request_until_complete(method, params, options));
+        // The request may have been sent when it is cancelled.
+        self.until_stopped(options, DeliveryStatus::Maybe, work)
+            .await
+    }
+
+    /// Does some work of a request until the caller cancels it or the client is closed; `delivery`
+    /// tells whether the server may have acted on the request by then.
+    pub(super) async fn until_stopped<T>(
+        &self,
+        options: &CallOptions,
+        delivery: DeliveryStatus,
+        work: Pin<&mut impl Future<Output = Result<T, ClientError>>>,
+    ) -> Result<T, ClientError> {
+        let mut error = tokio::select! {
             biased;
             () = options.cancellation.cancelled() => {
-                Err(ClientError::new(self.name(), ClientErrorKind::Cancelled))
+                ClientError::new(self.name(), ClientErrorKind::Cancelled)
             }
-            () = stopped => {
-                let mut error = self.stopped_error();
-                // The request may have been sent already.
-                error.delivery = DeliveryStatus::Maybe;
-                Err(error)
-            }
-            outcome = work => outcome,
-        }
+            () = self.inner.shutdown.cancelled() => self.stopped_error(),
+            outcome = work => return outcome,
+        };
+        error.delivery = delivery;
+        Err(error)
     }
 
     /// Acquires one of the server's concurrent request slots, or fails when the time is over.
-    async fn acquire_slot(
-        &self,
-        options: &CallOptions,
-    ) -> Result<SemaphorePermit<'_>, ClientError> {
-        if let Ok(place) = self.0.request_slots.try_acquire() {
-            return Ok(place);
+    async fn acquire_slot(&self, options: &CallOptions) -> Result<FairPermit, ClientError> {
+        if let Some(slot) = self.inner.request_slots.try_acquire(&self.holder) {
+            return Ok(slot);
         }
         // A waiting caller holds other resources: a server that hangs must not take all of them.
-        let Ok(_waits) = self.0.queue_slots.try_acquire() else {
+        let Some(_waits) = self.inner.queue_slots.try_acquire(&self.holder) else {
             let because = "too many calls are waiting for the server".to_owned();
             let wait = Duration::from_secs(1);
             return Err(ClientError::new(
@@ -182,12 +186,12 @@ impl McpClient {
         let after = options
             .response_timeout
             .unwrap_or(self.config().limits.response_timeout);
-        let Ok(place) = tokio::time::timeout(after, self.0.request_slots.acquire()).await else {
+        let slot = self.inner.request_slots.acquire(&self.holder);
+        tokio::time::timeout(after, slot).await.map_err(|_| {
             let mut error = ClientError::new(self.name(), ClientErrorKind::Timeout { after });
             error.delivery = DeliveryStatus::No;
-            return Err(error);
-        };
-        place.map_err(|_| self.stopped_error())
+            error
+        })
     }
 
     /// Sends the request, and repeats it with the input that the server asks for before it answers.
@@ -199,11 +203,8 @@ impl McpClient {
     ) -> Result<ServerAnswer, ClientError> {
         let mut again = options.resumed_input.clone();
         for _ in 0..MAX_ROUNDS {
-            let mut params = params.clone();
-            if let Some(again) = &again {
-                insert_resumed_input(again, &mut params);
-            }
-            let (connection, raw) = self.exchange_with_retry(method, params, options).await?;
+            let sent = self.exchange_with_retry(method, &params, again.as_ref(), options);
+            let (connection, raw) = sent.await?;
             let text = if options.exact_integers {
                 mark_large_integers(raw.get())
             } else {
@@ -235,7 +236,7 @@ impl McpClient {
         result: &Value,
         options: &CallOptions,
     ) -> Result<ResumedInput, ClientError> {
-        let handler = options.handler.as_ref().unwrap_or(&self.0.handler);
+        let handler = options.handler.as_ref().unwrap_or(&self.inner.handler);
         let mut responses = Map::new();
         let wanted = result.get("inputRequests").and_then(Value::as_object);
         for (key, request) in wanted.into_iter().flatten() {
@@ -266,22 +267,28 @@ impl McpClient {
     async fn exchange_with_retry(
         &self,
         method: &str,
-        params: Map<String, Value>,
+        params: &Map<String, Value>,
+        again: Option<&ResumedInput>,
         options: &CallOptions,
     ) -> Result<(Arc<McpConnection>, Box<RawValue>), ClientError> {
-        let connection = self.connection().await?;
-        let first = self
-            .exchange(&connection, method, params.clone(), options)
-            .await;
-        match first {
-            Ok(raw) => Ok((connection, raw)),
-            Err(error) if error.delivery == DeliveryStatus::No && !connection.is_live() => {
-                let connection = self.connection().await?;
-                let raw = self.exchange(&connection, method, params, options).await?;
-                Ok((connection, raw))
+        let mut connection = self.connection().await?;
+        let with_input = || {
+            let mut params = params.clone();
+            if let Some(again) = again {
+                insert_resumed_input(again, &mut params);
             }
-            Err(error) => Err(error),
-        }
+            params
+        };
+        let first = self.exchange(&connection, method, with_input(), options);
+        let raw = match first.await {
+            Err(error) if error.delivery == DeliveryStatus::No && !connection.is_live() => {
+                connection = self.connection().await?;
+                let second = self.exchange(&connection, method, with_input(), options);
+                second.await?
+            }
+            first => first?,
+        };
+        Ok((connection, raw))
     }
 
     async fn exchange(
@@ -301,7 +308,7 @@ impl McpClient {
             if is_call {
                 param_headers = self.param_headers(&params);
             }
-            handshake::insert_meta(&self.0, side, &mut params);
+            handshake::insert_meta(&self.inner, side, &mut params);
             if let (Some(level), Some(Value::Object(meta))) =
                 (&options.log_level, params.get_mut("_meta"))
             {
@@ -347,7 +354,7 @@ impl McpClient {
 
     fn param_headers(&self, params: &Map<String, Value>) -> Vec<(String, String)> {
         let name = params.get("name").and_then(Value::as_str);
-        let (Some(name), Some(tools)) = (name, self.0.listing_cache.last_tools()) else {
+        let (Some(name), Some(tools)) = (name, self.inner.listing_cache.last_tools()) else {
             return Vec::new();
         };
         match (tools.get(name), params.get("arguments")) {

@@ -157,7 +157,7 @@ impl ClientMetrics {
 impl McpClient {
     /// Returns the status without asking the server.
     pub fn status(&self) -> ClientStatus {
-        let counts = &self.0.metrics;
+        let counts = &self.inner.metrics;
         let live = self.current_connection();
         let calls = counts.calls.load(Ordering::Relaxed);
         let took = counts.total_latency_us.load(Ordering::Relaxed) as f64 / 1_000.0;
@@ -165,7 +165,7 @@ impl McpClient {
         let in_ms = |time: Duration| time.as_secs_f64() * 1_000.0;
         counts.with_history(|more| ClientStatus {
             server: self.name().to_owned(),
-            address: self.0.connector.display_address(),
+            address: self.inner.connector.display_address(),
             state: self.state(live.is_some()),
             version: live
                 .as_ref()
@@ -194,7 +194,7 @@ impl McpClient {
     }
 
     fn state(&self, live: bool) -> ClientState {
-        if self.0.shutdown.is_cancelled() {
+        if self.inner.shutdown.is_cancelled() {
             ClientState::Stopped
         } else if live {
             ClientState::Ready

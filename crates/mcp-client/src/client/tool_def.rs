@@ -133,10 +133,12 @@ impl ToolDef {
     }
 
     /// Checks the structured content of a `tools/call` result against the output schema and
-    /// describes the first violation. Results with `isError` are not checked.
+    /// describes the first violation. A result with `isError` or one that asks for input is not
+    /// checked.
     pub fn result_violation(&self, result: &Value) -> Option<String> {
-        let failed = result.get("isError").is_some_and(|failed| failed == true);
-        let structure = result.get("structuredContent").filter(|_| !failed)?;
+        let is = |name: &str, value: Value| result.get(name) == Some(&value);
+        let is_open = is("isError", true.into()) || is("resultType", "input_required".into());
+        let structure = result.get("structuredContent").filter(|_| !is_open)?;
         let faults = self.check_output(structure);
         let first = faults.first()?;
         Some(format!(

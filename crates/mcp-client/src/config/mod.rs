@@ -129,6 +129,8 @@ pub struct ServerLimits {
     pub message_bytes: usize,
     /// The maximum number of concurrent calls. Twice as many may wait; further calls are rejected.
     pub max_concurrent: usize,
+    /// The share of these that one principal may take of what the others leave, in percent.
+    pub principal_share: usize,
     /// The maximum number of calls per minute. Further calls are rejected with the time to wait.
     pub per_minute: Option<u32>,
     /// The maximum number of tools, resources or prompts that are read from the server's lists.
@@ -143,6 +145,7 @@ impl Default for ServerLimits {
             total_timeout: Duration::from_mins(30),
             message_bytes: 16 * 1024 * 1024,
             max_concurrent: 32,
+            principal_share: 100,
             per_minute: None,
             max_items: 2_000,
         }

@@ -113,6 +113,28 @@ async fn only_so_many_run_at_once() {
     assert_eq!(server.received_of("tools/call").len(), 7);
 }
 
+#[tokio::test]
+async fn one_principal_leaves_a_part_to_the_next() {
+    let (server, waiting) = gated_server();
+    let mut config = stdio("puppet", &[]);
+    config.limits.max_concurrent = 2;
+    config.limits.principal_share = 50;
+    let client = server.client_with(config);
+    let start = |principal: &str| {
+        let client = client.for_principal(Some(principal));
+        tokio::spawn(async move { call(&client, "any", json!({})).await })
+    };
+    let calls: Vec<_> = (0..5).map(|_| start("ann")).collect();
+    // One is sent and two wait; those beyond the share are refused.
+    wait_until(|| calls.iter().filter(|it| it.is_finished()).count() == 2).await;
+    wait_until(|| waiting.lock().unwrap().len() == 1).await;
+    let next = start("ben");
+    wait_until(|| waiting.lock().unwrap().len() == 2).await;
+    for call in calls.iter().chain([&next]) {
+        call.abort();
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_a_place_too_long_is_told_that_nothing_was_sent() {
     let (scripted_server, _waiting) = gated_server();

@@ -40,7 +40,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("deliberate-json-schema", &[]),
-    ("deliberate-mcp-client", &["deliberate-json-schema"]),
+    (
+        "deliberate-mcp-client",
+        &["deliberate-core", "deliberate-json-schema"],
+    ),
     (
         "deliberate-adapter",
         &[

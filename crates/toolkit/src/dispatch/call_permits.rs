@@ -4,9 +4,8 @@
 
 use std::sync::Arc;
 
-use deliberate_core::ErrorCode;
+use deliberate_core::{ErrorCode, FairPermit, FairPermits};
 
-use super::fair_permits::{FairPermit, FairPermits};
 use crate::{CallLimits, Principal, ToolError, registry::RegisteredTool};
 
 /// The permits that all calls share.

@@ -3,7 +3,6 @@
 pub(crate) mod call_outcome;
 pub(crate) mod call_permits;
 pub(crate) mod compact_prompts;
-pub(crate) mod fair_permits;
 pub(crate) mod heartbeat;
 pub(crate) mod invocation_log;
 pub(crate) mod shutdown;

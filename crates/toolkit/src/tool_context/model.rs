@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use deliberate_core::ModelUsage;
+use deliberate_core::{FairPermit, ModelUsage};
 use deliberate_llm::{
     ChatModel, ClientDriven, ModelError, ModelReply, ModelRequest, ModelTurn, StructuredError,
     ask_structured, ask_turn,
@@ -18,7 +18,7 @@ use super::{
     client_fallback::ClientFallback,
     usage::{UsageTally, model_span, record_answer, total_usage},
 };
-use crate::{CallEvent, ToolContext, ToolError, dispatch::fair_permits::FairPermit};
+use crate::{CallEvent, ToolContext, ToolError};
 
 /// The model of a call.
 pub(super) enum CallModel {

@@ -46,10 +46,10 @@ pub(crate) async fn establish(
     client: &McpClient,
     before: Option<McpEra>,
 ) -> Result<McpConnection, ClientError> {
-    let Some(older) = &client.0.fallback_connector else {
+    let Some(older) = &client.inner.fallback_connector else {
         return negotiate(client, before).await;
     };
-    if client.0.uses_fallback_connector.load(Ordering::Relaxed) {
+    if client.inner.uses_fallback_connector.load(Ordering::Relaxed) {
         return initialize(client, open_connection(client, older).await?).await;
     }
     let error = match negotiate(client, before).await {
@@ -66,7 +66,7 @@ pub(crate) async fn establish(
     // If the fallback transport fails too, the error of the first transport is the useful one.
     let connection = connection.await.map_err(|_| error)?;
     client
-        .0
+        .inner
         .uses_fallback_connector
         .store(true, Ordering::Relaxed);
     Ok(connection)
@@ -76,7 +76,7 @@ async fn negotiate(
     client: &McpClient,
     before: Option<McpEra>,
 ) -> Result<McpConnection, ClientError> {
-    let connector = &client.0.connector;
+    let connector = &client.inner.connector;
     let speaks = match (client.config().protocol, before) {
         (ProtocolPreference::Auto, Some(McpEra::Handshake)) => ProtocolPreference::Handshake,
         (speaks, _) => speaks,
@@ -141,7 +141,7 @@ async fn discover(
         limit
     };
     let params = request_meta(
-        &client.0.handler.capabilities().to_json(),
+        &client.inner.handler.capabilities().to_json(),
         STATELESS_VERSION,
     );
     let params = Map::from_iter([("_meta".to_owned(), params)]);
@@ -236,7 +236,7 @@ async fn send_initialize(
         ("protocolVersion".to_owned(), json!(HANDSHAKE_VERSION)),
         (
             "capabilities".to_owned(),
-            client.0.handler.capabilities().to_json(),
+            client.inner.handler.capabilities().to_json(),
         ),
         ("clientInfo".to_owned(), client_info()),
     ]);

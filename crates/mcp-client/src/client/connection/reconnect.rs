@@ -61,7 +61,7 @@ impl McpClient {
         if let Some(live) = self.current_connection() {
             return Ok(live);
         }
-        if self.0.shutdown.is_cancelled() {
+        if self.inner.shutdown.is_cancelled() {
             return Err(self.stopped_error());
         }
         match self.connect_or_join()? {
@@ -73,7 +73,7 @@ impl McpClient {
     /// Returns the live connection, if there is one.
     pub(crate) fn current_connection(&self) -> Option<Arc<McpConnection>> {
         let live = self
-            .0
+            .inner
             .connection
             .read()
             .unwrap_or_else(PoisonError::into_inner);
@@ -82,7 +82,7 @@ impl McpClient {
 
     pub(crate) fn take_connection(&self) -> Option<Arc<McpConnection>> {
         let mut live = self
-            .0
+            .inner
             .connection
             .write()
             .unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +92,7 @@ impl McpClient {
     /// Joins the running attempt or starts a new one. All waiting callers share the attempt, and it
     /// continues if one of them stops waiting.
     fn connect_or_join(&self) -> Result<ConnectionOrAttempt, ClientError> {
-        let mut state = self.0.reconnect_state();
+        let mut state = self.inner.reconnect_state();
         if let Some(attempt) = &state.attempt {
             return Ok(ConnectionOrAttempt::Pending(attempt.clone()));
         }
@@ -114,11 +114,15 @@ impl McpClient {
             }
         }
         // The attempt holds no user handle, so it ends when the last user is dropped.
-        let (client, era) = (Self(self.0.clone(), None), state.last_era);
+        let client = Self {
+            user: None,
+            ..self.clone()
+        };
+        let era = state.last_era;
         let running = tokio::spawn(async move {
             let outcome = connect(&client, era).await;
             // The attempt clears itself, because there may be no waiting caller left to do it.
-            client.0.reconnect_state().attempt = None;
+            client.inner.reconnect_state().attempt = None;
             outcome
         });
         let name = self.name().to_owned();
@@ -133,14 +137,14 @@ impl McpClient {
 
     /// Returns the remaining backoff after failures, if the client is in backoff.
     pub fn backoff_remaining(&self) -> Option<Duration> {
-        let state = self.0.reconnect_state();
+        let state = self.inner.reconnect_state();
         let (until, _) = state.retry_at.as_ref()?;
         let wait = until.saturating_duration_since(Instant::now());
         (!wait.is_zero()).then_some(wait)
     }
 
     pub(crate) fn is_connecting(&self) -> bool {
-        self.0.reconnect_state().attempt.is_some()
+        self.inner.reconnect_state().attempt.is_some()
     }
 }
 
@@ -222,7 +226,7 @@ async fn connect(
     let limit = client.config().limits.connect_timeout;
     let outcome = tokio::select! {
         biased;
-        () = client.0.shutdown.cancelled() => Err(client.stopped_error()),
+        () = client.inner.shutdown.cancelled() => Err(client.stopped_error()),
         outcome = tokio::time::timeout(limit, handshake::establish(client, era)) => {
             outcome.unwrap_or_else(|_| {
                 Err(ClientError::new(client.name(), ClientErrorKind::Timeout { after: limit }))
@@ -234,38 +238,38 @@ async fn connect(
             let connection = Arc::new(connection);
             {
                 // The failure count is reset only when the connection has lasted for a while.
-                let mut state = client.0.reconnect_state();
+                let mut state = client.inner.reconnect_state();
                 state.retry_at = None;
                 state.last_era = connection.server_info().map(|side| side.era);
             }
-            client.0.metrics.record_connect();
+            client.inner.metrics.record_connect();
             // The previous connection has ended; callers that still wait for an answer on it keep
             // it alive.
-            let live = client.0.connection.write();
+            let live = client.inner.connection.write();
             let before = live
                 .unwrap_or_else(PoisonError::into_inner)
                 .replace(connection.clone());
             drop(before);
-            subscribe_to_changes(&client.0, &connection);
+            subscribe_to_changes(&client.inner, &connection);
             client
-                .0
+                .inner
                 .handler
                 .on_server_event(client.name(), ServerEvent::Connected);
             // The connection may have ended, or the client may have been closed, before it was
             // installed.
-            if client.0.shutdown.is_cancelled() {
+            if client.inner.shutdown.is_cancelled() {
                 client.close().await;
                 return Err(client.stopped_error());
             }
             if !connection.is_live() {
-                client.0.on_disconnect(true);
+                client.inner.on_disconnect(true);
             }
             Ok(connection)
         }
         Err(mut error) => {
             // Nothing that was exchanged so far was a call.
             error.delivery = crate::transport::DeliveryStatus::No;
-            client.0.metrics.record_connect_failure(&error);
+            client.inner.metrics.record_connect_failure(&error);
             // No backoff for a rejected login: the user can log in at any time, and the next
             // attempt then succeeds.
             let refused = matches!(
@@ -273,14 +277,14 @@ async fn connect(
                 ClientErrorKind::Transport(TransportError::Unauthorized { .. })
             );
             if !refused {
-                client.0.record_failure(error.to_string());
+                client.inner.record_failure(error.to_string());
             }
             if matches!(
                 error.kind,
                 ClientErrorKind::Rpc(_) | ClientErrorKind::Malformed { .. }
             ) {
                 // The server may use another era next time.
-                client.0.reconnect_state().last_era = None;
+                client.inner.reconnect_state().last_era = None;
             }
             Err(error)
         }
@@ -289,10 +293,10 @@ async fn connect(
 
 /// Creates the state that the reader of a new connection updates.
 pub(crate) fn new_connection_state(client: &McpClient) -> Arc<ConnectionState> {
-    let inner: Weak<McpClientInner> = Arc::downgrade(&client.0);
+    let inner: Weak<McpClientInner> = Arc::downgrade(&client.inner);
     ConnectionState::new(
         client.name().to_owned(),
-        client.0.handler.clone(),
+        client.inner.handler.clone(),
         move |news| {
             if let Some(inner) = inner.upgrade() {
                 inner.on_connection_event(news);

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::oneshot;
+use futures::channel::oneshot;
 
 /// The name of the principal that holds a permit; `None` is the operator, whose share is not limited.
 pub type PermitHolder = Option<Arc<str>>;
@@ -33,15 +33,12 @@ struct PermitWaiter {
 /// A permit; dropping it returns it.
 pub struct FairPermit {
     holder: PermitHolder,
-    /// Where it is returned to; `None` if it was never handed out.
-    permits: Option<Arc<FairPermits>>,
+    permits: Arc<FairPermits>,
 }
 
 impl Drop for FairPermit {
     fn drop(&mut self) {
-        if let Some(permits) = self.permits.take() {
-            permits.release(&self.holder);
-        }
+        self.permits.release(&self.holder);
     }
 }
 
@@ -95,12 +92,12 @@ impl FairPermits {
     }
 
     /// Returns the number of permits in use.
-    pub(crate) fn in_use(&self) -> usize {
+    pub fn in_use(&self) -> usize {
         self.total.saturating_sub(self.lock().free)
     }
 
     /// Returns the number of permits that this holder has.
-    pub(crate) fn held_by(&self, holder: &PermitHolder) -> usize {
+    pub fn held_by(&self, holder: &PermitHolder) -> usize {
         self.lock().held_by(holder)
     }
 
@@ -141,21 +138,25 @@ impl FairPermits {
     fn permit(self: &Arc<Self>, holder: &PermitHolder) -> FairPermit {
         FairPermit {
             holder: holder.clone(),
-            permits: Some(self.clone()),
+            permits: self.clone(),
         }
     }
 
     fn release(self: &Arc<Self>, holder: &PermitHolder) {
-        let mut state = self.lock();
-        state.put_back(holder);
-        state.queue.retain(|waiter| !waiter.grant.is_closed());
-        while let Some(waiter) = self.next_waiter(&mut state) {
-            state.take(&waiter.holder);
-            // A waiter that has just left does not take the permit.
-            if let Err(mut refused) = waiter.grant.send(self.permit(&waiter.holder)) {
-                refused.permits = None;
-                state.put_back(&waiter.holder);
-            }
+        let next: Vec<PermitWaiter> = {
+            let mut state = self.lock();
+            state.put_back(holder);
+            state.queue.retain(|waiter| !waiter.grant.is_canceled());
+            let waiters = std::iter::from_fn(|| {
+                let waiter = self.next_waiter(&mut state)?;
+                state.take(&waiter.holder);
+                Some(waiter)
+            });
+            waiters.collect()
+        };
+        for waiter in next {
+            // The permit of a waiter that has just left is dropped, and so returned.
+            drop(waiter.grant.send(self.permit(&waiter.holder)));
         }
     }
 
