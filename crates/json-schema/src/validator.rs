@@ -3,12 +3,13 @@
 
 use std::borrow::Cow;
 
-use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
+use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
 use crate::{
-    MAX_JSON_DEPTH,
+    MAX_JSON_DEPTH, ViolatedRule, ViolationKind,
     draft::SchemaDraft,
+    has_alternatives,
     large_integers::{has_marks, round_large_integers},
     patterns::{MAX_ALL_PATTERNS_BYTES, MAX_PATTERNS, has_too_many_patterns},
     references, truncate_at_word,
@@ -55,9 +56,6 @@ const MAX_COPIED_VALUES: u64 = 2_000_000;
 /// The maximum size of the rules that a compiled schema copies: each `const`, `enum` and `not`, once
 /// for every reference that leads to it.
 const MAX_COPIED_RULES: usize = 2_000_000;
-
-/// The keywords whose violations are collected from several schemas, or hold a copy of the value.
-const ALTERNATIVES: [&str; 4] = ["anyOf", "oneOf", "contains", "propertyNames"];
 
 /// The reason why a schema cannot be used for validation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -179,11 +177,11 @@ impl JsonSchemaValidator {
                 "must match the schema, which has too many or too large rules to say where it does not",
             )];
         }
-        let errors = self.validator.iter_errors(value);
-        let told = errors
-            .filter(|error| !is_false_missing(error))
+        let violated = self.validator.iter_errors(value).map(ViolatedRule);
+        let told = violated
+            .filter(|violated| !is_false_missing(violated))
             .take(MAX_VIOLATIONS);
-        told.map(|error| to_violation(&error)).collect()
+        told.map(|violated| to_violation(&violated)).collect()
     }
 
     /// Returns true if the value is valid. A value that would take too long to check is not.
@@ -208,17 +206,6 @@ impl JsonSchemaValidator {
     fn count_work_up_to(&self, value: &Value, most: u64) -> Result<ValidationWork, TooMuchWork> {
         let refs = references::SchemaRefs::new(&self.schema, self.has_legacy_id);
         count_work(&refs, value, most)
-    }
-}
-
-/// Tells whether a schema has alternatives, at any depth.
-fn has_alternatives(schema: &Value) -> bool {
-    match schema {
-        Value::Array(items) => items.iter().any(has_alternatives),
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(name, inner)| ALTERNATIVES.contains(&name.as_str()) || has_alternatives(inner)),
-        _ => false,
     }
 }
 
@@ -265,44 +252,20 @@ fn shown_value(value: &Value) -> String {
 
 /// Detects a false report: in a closed object the library also reports an undescribed field that is
 /// present as missing.
-fn is_false_missing(error: &ValidationError<'_>) -> bool {
-    match error.kind() {
-        ValidationErrorKind::Required { property } => {
-            let name = property.as_str().unwrap_or_default();
-            error.instance().get(name).is_some()
-        }
+fn is_false_missing(violated: &ViolatedRule<'_>) -> bool {
+    match violated.kind() {
+        ViolationKind::MissingField(name) => violated.value().get(name).is_some(),
         _ => false,
     }
 }
 
-fn to_violation(error: &ValidationError<'_>) -> SchemaViolation {
+fn to_violation(violated: &ViolatedRule<'_>) -> SchemaViolation {
     SchemaViolation {
-        path: error.instance_path().as_str().to_owned(),
-        keyword: error.kind().keyword().to_owned(),
-        rule: rule_text(error),
-        value: shown_value(error.instance()),
+        path: violated.path().to_owned(),
+        keyword: violated.0.kind().keyword().to_owned(),
+        rule: truncate_at_word(&violated.rule(), MAX_SHOWN_CHARS * 2),
+        value: shown_value(violated.value()),
     }
-}
-
-fn rule_text(error: &ValidationError<'_>) -> String {
-    use ValidationErrorKind as Kind;
-    let said = match error.kind() {
-        Kind::Minimum { limit } => format!("must be at least {limit}"),
-        Kind::Maximum { limit } => format!("must be at most {limit}"),
-        Kind::MinLength { limit } => format!("must have at least {limit} characters"),
-        Kind::MaxLength { limit } => format!("must have at most {limit} characters"),
-        Kind::MinItems { limit } => format!("must have at least {limit} items"),
-        Kind::MaxItems { limit } => format!("must have at most {limit} items"),
-        Kind::Enum { options } => format!("must be one of {options}"),
-        Kind::Pattern { pattern } => format!("must match the pattern {pattern}"),
-        Kind::Required { property } => format!("must have the field {property}"),
-        Kind::AdditionalProperties { unexpected } => {
-            format!("must not have the fields {}", unexpected.join(", "))
-        }
-        // The library's text begins with the value, which is shown separately.
-        _ => error.masked_with("it").to_string(),
-    };
-    truncate_at_word(&said, MAX_SHOWN_CHARS * 2)
 }
 
 #[cfg(test)]

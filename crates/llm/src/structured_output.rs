@@ -2,6 +2,7 @@
 //! needed.
 
 use deliberate_core::has_more_values;
+use deliberate_json_schema::{TrustedSchema, ViolationKind};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -243,46 +244,37 @@ fn empty_field(value: &Value, schema: &Value) -> Option<String> {
 /// Returns the schema violations of a value, field by field; none of a value with very many values.
 /// Unknown fields are allowed.
 fn schema_faults(value: &Value, schema: &Value) -> Vec<String> {
-    use jsonschema::error::ValidationErrorKind as Kind;
-
     if has_more_values(value, MAX_VALUES_WITH_FAULTS) {
         return Vec::new();
     }
-    let Ok(validator) = jsonschema::validator_for(schema) else {
+    let Ok(schema) = TrustedSchema::new(schema) else {
         return Vec::new();
     };
-    validator
-        .iter_errors(value)
-        .filter(|error| {
-            !matches!(
-                error.kind(),
-                Kind::AdditionalProperties { .. } | Kind::UnevaluatedProperties { .. }
-            )
-        })
+    let violations = schema.violations(value);
+    violations
+        .filter(|violated| !matches!(violated.kind(), ViolationKind::UnknownFields(_)))
         .take(MAX_FAULTS)
-        .map(|error| {
-            let path = error.instance_path().as_str();
+        .map(|violated| {
+            let path = violated.path();
             let place = if path.is_empty() {
                 "the answer".to_owned()
             } else {
                 format!("field `{}`", path.trim_start_matches('/').replace('/', "."))
             };
-            truncate(&format!("{place}: {error}"), MAX_FAULT_CHARS)
+            truncate(&format!("{place}: {violated}"), MAX_FAULT_CHARS)
         })
         .collect()
 }
 
 /// Returns whether a required property is missing where a truncated value ends, at any depth.
 fn is_missing_required(value: &Value, schema: &Value) -> bool {
-    use jsonschema::error::ValidationErrorKind as Kind;
-
     let end = without_earlier_items(value);
     if has_more_values(&end, MAX_VALUES_WITH_FAULTS) {
         return false;
     }
-    jsonschema::validator_for(schema).is_ok_and(|validator| {
-        let mut errors = validator.iter_errors(&end);
-        errors.any(|error| matches!(error.kind(), Kind::Required { .. }))
+    TrustedSchema::new(schema).is_ok_and(|schema| {
+        let mut violations = schema.violations(&end);
+        violations.any(|violated| matches!(violated.kind(), ViolationKind::MissingField(_)))
     })
 }
 

@@ -13,11 +13,19 @@ use serde_json::Value;
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &[]),
     ("deliberate-command-language", &[]),
-    ("deliberate-llm", &["deliberate-core"]),
+    (
+        "deliberate-llm",
+        &["deliberate-core", "deliberate-json-schema"],
+    ),
     ("deliberate-store", &["deliberate-core"]),
     (
         "deliberate-toolkit",
-        &["deliberate-core", "deliberate-store", "deliberate-llm"],
+        &[
+            "deliberate-core",
+            "deliberate-json-schema",
+            "deliberate-store",
+            "deliberate-llm",
+        ],
     ),
     (
         "deliberate-reasoning",

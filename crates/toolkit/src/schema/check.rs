@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use deliberate_core::{did_you_mean, has_more_values};
-use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+use deliberate_json_schema::{TrustedSchema, ViolatedRule, ViolationKind};
 use serde_json::{Map, Number, Value};
 
 use super::split_list;
@@ -17,29 +17,24 @@ const MAX_ISSUES: usize = 8;
 /// each violation before the first one can be read, so this bounds memory.
 const MAX_VALUES_WITH_ALL_ISSUES: usize = 10_000;
 
-/// The keywords whose single error contains those of several schemas.
-const ALTERNATIVES: [&str; 3] = ["anyOf", "oneOf", "contains"];
-
 /// The largest fraction whose neighbors are whole numbers, 2^53. Beyond it a number may be rounded.
 const MAX_EXACT_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// Validates arguments against one tool's schema.
 pub(crate) struct ArgumentChecker {
     schema: Value,
-    validator: Validator,
-    has_alternatives: bool,
+    validator: TrustedSchema,
 }
 
 impl ArgumentChecker {
     pub(crate) fn new(schema: &Value) -> Result<Self, ToolError> {
-        let validator = jsonschema::validator_for(schema).map_err(|error| {
+        let validator = TrustedSchema::new(schema).map_err(|error| {
             tracing::error!(%error, "a tool's schema can't be compiled");
             ToolError::Internal
         })?;
         Ok(Self {
             schema: schema.clone(),
             validator,
-            has_alternatives: has_alternatives(schema),
         })
     }
 
@@ -57,8 +52,8 @@ impl ArgumentChecker {
         let mut issues = if has_more_values(&arguments, MAX_VALUES_WITH_ALL_ISSUES) {
             self.first_issues(&arguments)
         } else {
-            let errors = self.validator.iter_errors(&arguments);
-            let issues = errors.flat_map(|error| self.explain(&error));
+            let violated = self.validator.violations(&arguments);
+            let issues = violated.flat_map(|violated| self.explain(&violated));
             issues.take(MAX_ISSUES + 1).collect()
         };
         if issues.len() > MAX_ISSUES {
@@ -73,17 +68,11 @@ impl ArgumentChecker {
 
     /// Returns the issues of the first violation only.
     fn first_issues(&self, arguments: &Value) -> Vec<ArgumentIssue> {
-        // The error of an alternative contains every violation of each alternative.
-        let violation = if self.has_alternatives {
-            None
-        } else {
-            self.validator.validate(arguments).err()
-        };
-        let Some(violation) = violation else {
+        let Some(violated) = self.validator.first_violation(arguments) else {
             let rule = "do not match the tool's schema, and are too many to say where; send fewer";
             return vec![ArgumentIssue::new("arguments", rule)];
         };
-        let mut issues = self.explain(&violation);
+        let mut issues = self.explain(&violated);
         issues.push(ArgumentIssue::new(
             "arguments",
             "are too many to look for further issues; send fewer",
@@ -91,8 +80,8 @@ impl ArgumentChecker {
         issues
     }
 
-    fn explain(&self, error: &ValidationError<'_>) -> Vec<ArgumentIssue> {
-        let place = error.instance_path().as_str();
+    fn explain(&self, violated: &ViolatedRule<'_>) -> Vec<ArgumentIssue> {
+        let place = violated.path();
         let field = if place.is_empty() {
             "arguments".to_owned()
         } else {
@@ -105,27 +94,24 @@ impl ArgumentChecker {
                 format!("{field}.{name}")
             }
         };
-        match error.kind() {
-            ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
+        match violated.kind() {
+            ViolationKind::UnknownFields(names) => names
                 .iter()
                 .take(MAX_ISSUES + 1)
                 .map(|name| {
                     let known = self.property_names(place);
-                    let value = error.instance().get(name.as_str()).unwrap_or(&Value::Null);
+                    let value = violated.value().get(name.as_str()).unwrap_or(&Value::Null);
                     ArgumentIssue::new(inside(name), "is not an argument of this tool")
                         .with_value(value)
                         .with_suggestion(did_you_mean(name, known.iter().map(String::as_str)))
                 })
                 .collect(),
-            ValidationErrorKind::Required { property } => {
-                vec![ArgumentIssue::new(
-                    inside(property.as_str().unwrap_or_default()),
-                    "is required",
-                )]
+            ViolationKind::MissingField(name) => {
+                vec![ArgumentIssue::new(inside(name), "is required")]
             }
-            kind => vec![
-                ArgumentIssue::new(field, describe_rule(kind, error)).with_value(error.instance()),
-            ],
+            ViolationKind::Other => {
+                vec![ArgumentIssue::new(field, violated.rule()).with_value(violated.value())]
+            }
         }
     }
 
@@ -147,40 +133,6 @@ impl ArgumentChecker {
             .and_then(Value::as_object)
             .map(|properties| properties.keys().cloned().collect())
             .unwrap_or_default()
-    }
-}
-
-/// Tells whether a schema has alternatives, at any depth.
-fn has_alternatives(schema: &Value) -> bool {
-    match schema {
-        Value::Array(items) => items.iter().any(has_alternatives),
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(name, inner)| ALTERNATIVES.contains(&name.as_str()) || has_alternatives(inner)),
-        _ => false,
-    }
-}
-
-/// Describes the violated rule.
-fn describe_rule(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {
-    match kind {
-        ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
-        ValidationErrorKind::Maximum { limit } => format!("must be at most {limit}"),
-        ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".to_owned(),
-        ValidationErrorKind::MinLength { limit } => {
-            format!("must have at least {limit} characters")
-        }
-        ValidationErrorKind::MaxLength { limit } => format!("must have at most {limit} characters"),
-        ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} item(s)"),
-        ValidationErrorKind::MaxItems { limit } => format!("must have at most {limit} item(s)"),
-        ValidationErrorKind::Enum { options } => format!("must be one of {options}"),
-        ValidationErrorKind::Type { kind } => {
-            // The library's text begins with the value, which the issue shows separately.
-            let text = error.masked_with("it").to_string();
-            let wanted = text.rsplit_once("of type").map(|(_, wanted)| wanted.trim());
-            format!("must be of type {}", wanted.unwrap_or(&format!("{kind:?}")))
-        }
-        _ => error.masked_with("it").to_string(),
     }
 }
 
