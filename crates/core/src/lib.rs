@@ -11,6 +11,7 @@ mod fair_permits;
 mod ids;
 mod invocation;
 mod json_size;
+mod process_group;
 mod prompt_fence;
 mod score;
 mod session;
@@ -32,6 +33,7 @@ pub use ids::{
 };
 pub use invocation::{Invocation, ModelUsage};
 pub use json_size::has_more_values;
+pub use process_group::ProcessGroup;
 pub use prompt_fence::{PromptFence, disarm_tags, escape_attribute};
 pub use score::{ModelScore, Percent, Score};
 pub use session::Session;

@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
+use deliberate_core::ProcessGroup;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt as _, BufReader};
 use tokio::process::{ChildStdin, Command};
 use tokio::sync::Semaphore;
@@ -115,7 +116,10 @@ async fn extract_in_process(
 }
 
 /// A running child. Dropping it kills the child and its descendants.
-struct RunningExtractor(tokio::process::Child);
+struct RunningExtractor {
+    _group: ProcessGroup,
+    child: tokio::process::Child,
+}
 
 impl RunningExtractor {
     fn start(child: &ChildCommand, job: &ChildRequest) -> Result<Self, ExtractError> {
@@ -134,23 +138,13 @@ impl RunningExtractor {
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .process_group(0);
-        let running = command.spawn().map_err(|error| ExtractError::Io {
+        let child = command.spawn().map_err(|error| ExtractError::Io {
             reason: format!("the reader could not be started: {error}"),
         })?;
-        Ok(Self(running))
-    }
-}
-
-impl Drop for RunningExtractor {
-    fn drop(&mut self) {
-        #[cfg(unix)]
-        if let Some(id) = self.0.id()
-            && let Some(group) = i32::try_from(id)
-                .ok()
-                .and_then(rustix::process::Pid::from_raw)
-        {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
+        Ok(Self {
+            _group: ProcessGroup::new(child.id()),
+            child,
+        })
     }
 }
 
@@ -168,8 +162,8 @@ async fn extract_in_child(
     };
     let mut running = RunningExtractor::start(child, &job)?;
     let most = (limits.text_bytes as u64).saturating_mul(3) + 16_000_000;
-    let stdin = running.0.stdin.take();
-    let (out, err) = (running.0.stdout.take(), running.0.stderr.take());
+    let stdin = running.child.stdin.take();
+    let (out, err) = (running.child.stdout.take(), running.child.stderr.take());
     let talk = async {
         // Kept open until the end: a child whose input ends stops.
         let (_held, out, err) = tokio::join!(
@@ -177,7 +171,7 @@ async fn extract_in_child(
             read_bounded(out, most),
             read_bounded(err, MAX_STDERR_BYTES)
         );
-        let _ = running.0.wait().await;
+        let _ = running.child.wait().await;
         (out, err)
     };
     match tokio::time::timeout(limits.time + CHILD_GRACE, talk).await {

@@ -3,6 +3,7 @@
 
 use std::{collections::VecDeque, ffi::OsString, path::PathBuf, process::Stdio, time::Duration};
 
+use deliberate_core::ProcessGroup;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
     process::{Child, Command},
@@ -91,7 +92,7 @@ pub(super) async fn run(job: ProcessSpec) -> Result<ProcessOutput, ProcessError>
         why,
     })?;
     // Dropping the group kills every process in it, however this function returns.
-    let group = ChildProcessGroup::new(&child);
+    let group = ProcessGroup::new(child.id());
     let finished =
         tokio::time::timeout(time, wait_for_exit(&mut child, &group, &input, keep_output)).await;
     match finished {
@@ -108,7 +109,7 @@ pub(super) async fn run(job: ProcessSpec) -> Result<ProcessOutput, ProcessError>
 
 async fn wait_for_exit(
     child: &mut Child,
-    group: &ChildProcessGroup,
+    group: &ProcessGroup,
     input: &[u8],
     keep_output: bool,
 ) -> std::io::Result<ProcessOutput> {
@@ -189,46 +190,6 @@ async fn read(
         kept.lock()
             .await
             .push(buffer.get(..read).unwrap_or_default(), as_output);
-    }
-}
-
-/// The process group of a child: every process it started that did not leave the group.
-struct ChildProcessGroup {
-    #[cfg(unix)]
-    leader: std::sync::atomic::AtomicI32,
-}
-
-#[cfg(unix)]
-impl ChildProcessGroup {
-    fn new(child: &Child) -> Self {
-        let id = child.id().and_then(|id| i32::try_from(id).ok());
-        Self {
-            leader: id.unwrap_or_default().into(),
-        }
-    }
-
-    /// Kills the group once: its id may be reused later.
-    fn kill(&self) {
-        let leader = self.leader.swap(0, std::sync::atomic::Ordering::Relaxed);
-        if let Some(leader) = rustix::process::Pid::from_raw(leader) {
-            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
-        }
-    }
-}
-
-#[cfg(not(unix))]
-impl ChildProcessGroup {
-    fn new(_: &Child) -> Self {
-        Self {}
-    }
-
-    /// Does nothing: the child itself is killed when it is dropped.
-    fn kill(&self) {}
-}
-
-impl Drop for ChildProcessGroup {
-    fn drop(&mut self) {
-        self.kill();
     }
 }
 

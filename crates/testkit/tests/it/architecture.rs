@@ -72,7 +72,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "deliberate-toolkit",
         ],
     ),
-    ("deliberate-extract", &[]),
+    ("deliberate-extract", &["deliberate-core"]),
     ("deliberate-index", &[]),
     ("deliberate-citations", &["deliberate-core"]),
     (

@@ -19,7 +19,7 @@ use crate::{
     config::{ServerLimits, StdioConfig},
     jsonrpc::RequestId,
 };
-use process_group::ProcessGroup;
+use program::StdioProgram;
 use stderr_log::StderrLog;
 use stdin_writer::StdinWriter;
 use supervisor::ProcessStage;
@@ -28,7 +28,7 @@ mod environment;
 mod launcher;
 mod output_lines;
 mod oversized_response_id;
-mod process_group;
+mod program;
 #[cfg(any(windows, test))]
 mod program_resolver;
 mod stderr_log;
@@ -65,7 +65,7 @@ impl StdioConnector {
     ) -> Result<Arc<dyn McpTransport>, TransportError> {
         let mut child = launcher::launch(&self.config).await?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let family = ProcessGroup::new(child);
+        let program = StdioProgram::new(child);
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(TransportError::NotStarted {
                 command: self.config.command.clone(),
@@ -90,7 +90,7 @@ impl StdioConnector {
             async move { writer.write_queue().await }
         });
         let process_supervisor = supervisor::ProcessSupervisor {
-            process: family,
+            process: program,
             writer: Arc::clone(&writer),
             reader: reading,
             incoming: inbox,

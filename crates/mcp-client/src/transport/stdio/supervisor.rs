@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{process_group::ProcessGroup, stdin_writer::StdinWriter};
+use super::{program::StdioProgram, stdin_writer::StdinWriter};
 use crate::transport::{DeliveryStatus, IncomingEvent, IncomingSink, TransportError};
 
 /// The time to wait for the last output of a program that is gone, or for the end of a program that
@@ -33,7 +33,7 @@ type ReaderTask = JoinHandle<Result<(), TransportError>>;
 
 /// Supervises a program.
 pub(super) struct ProcessSupervisor {
-    pub(super) process: ProcessGroup,
+    pub(super) process: StdioProgram,
     pub(super) writer: Arc<StdinWriter<ChildStdin>>,
     pub(super) reader: ReaderTask,
     pub(super) incoming: IncomingSink,

@@ -3,6 +3,7 @@
 
 use std::{io, process::ExitStatus, time::Duration};
 
+use deliberate_core::ProcessGroup;
 use tokio::{process::Child, time::timeout};
 
 /// The time that a program has to exit by itself once its input is closed.
@@ -12,30 +13,22 @@ const EXIT_GRACE: Duration = Duration::from_secs(2);
 const TERMINATE_GRACE: Duration = Duration::from_secs(1);
 
 /// The time that the descendants have once the program is gone.
-#[cfg(unix)]
 const DESCENDANT_GRACE: Duration = Duration::from_millis(500);
 
 /// The interval for checking on descendants, whose end cannot be awaited.
-#[cfg(unix)]
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A program and its descendants. Remaining processes are killed when this is dropped.
 #[derive(Debug)]
-pub(super) struct ProcessGroup {
+pub(super) struct StdioProgram {
+    group: ProcessGroup,
     child: Child,
-    /// The process group, whose id is that of the program.
-    #[cfg(unix)]
-    group: Option<rustix::process::Pid>,
 }
 
-impl ProcessGroup {
+impl StdioProgram {
     pub(super) fn new(child: Child) -> Self {
         Self {
-            #[cfg(unix)]
-            group: child
-                .id()
-                .and_then(|id| i32::try_from(id).ok())
-                .and_then(rustix::process::Pid::from_raw),
+            group: ProcessGroup::new(child.id()),
             child,
         }
     }
@@ -48,7 +41,10 @@ impl ProcessGroup {
     /// Terminates the program. Its input is closed already, which makes most programs exit.
     pub(super) async fn terminate(&mut self) {
         if timeout(EXIT_GRACE, self.child.wait()).await.is_err() {
-            self.send_terminate();
+            self.group.terminate();
+            // Only on Unix a program can be asked to end.
+            #[cfg(not(unix))]
+            self.kill();
             if timeout(TERMINATE_GRACE, self.child.wait()).await.is_err() {
                 self.kill();
                 let _ = self.child.wait().await;
@@ -59,12 +55,11 @@ impl ProcessGroup {
     }
 
     /// Terminates the descendants that the program left behind.
-    #[cfg(unix)]
     pub(super) async fn terminate_descendants(&mut self) {
-        if self.is_alive() {
-            self.send_terminate();
+        if self.group.is_alive() {
+            self.group.terminate();
             let gone = async {
-                while self.is_alive() {
+                while self.group.is_alive() {
                     tokio::time::sleep(POLL_INTERVAL).await;
                 }
             };
@@ -73,47 +68,9 @@ impl ProcessGroup {
         self.kill();
     }
 
-    /// Kills the program; its descendants are not known on this system.
-    #[cfg(not(unix))]
-    #[expect(clippy::unused_async, reason = "it waits on other systems")]
-    pub(super) async fn terminate_descendants(&mut self) {
-        self.kill();
-    }
-
-    #[cfg(unix)]
-    fn is_alive(&self) -> bool {
-        self.group
-            .is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
-    }
-
-    #[cfg(unix)]
-    fn send_terminate(&self) {
-        if let Some(group) = self.group {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
-        }
-    }
-
-    #[cfg(not(unix))]
-    fn send_terminate(&mut self) {
-        let _ = self.child.start_kill();
-    }
-
-    /// Kills the whole group; afterwards its id may belong to other processes.
-    #[cfg(unix)]
     fn kill(&mut self) {
-        if let Some(group) = self.group.take() {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
-    }
-
-    #[cfg(not(unix))]
-    fn kill(&mut self) {
+        self.group.kill();
+        #[cfg(not(unix))]
         let _ = self.child.start_kill();
-    }
-}
-
-impl Drop for ProcessGroup {
-    fn drop(&mut self) {
-        self.kill();
     }
 }
