@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Claim, ClaimCheck, ClaimVerdict, Verifier, claim::PreparedClaim, verdict::bare_check};
+use super::{
+    Claim, ClaimCheck, ClaimVerdict, Heuristic, Verifier, claim::PreparedClaim, verdict::bare_check,
+};
 
 /// With a smaller overlap each part of the claim is checked separately.
 const CERTAIN_OVERLAP: f64 = 0.62;
@@ -26,7 +28,8 @@ impl Verifier {
             return whole;
         }
         let parts = split_parts(text);
-        if parts.len() < 2 || !quoted.is_empty() {
+        let on = self.corpus.heuristics.contains(Heuristic::CompoundClaims);
+        if !on || parts.len() < 2 || !quoted.is_empty() {
             return whole;
         }
         let all: Vec<ClaimCheck> = parts

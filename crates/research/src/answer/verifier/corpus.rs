@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    EvidencePassage,
+    EvidencePassage, Heuristic, HeuristicSet,
     numbers::{number::Decimal, numbered_entities::is_about_other_entity},
     quotes::fuzzy_match::NormalizedText,
     sentence_features::{SentenceFeatures, WordUsage},
@@ -31,6 +31,7 @@ pub(super) struct Corpus {
     /// Words that some passage writes as names, and words in lower case.
     names: HashSet<String>,
     words: HashSet<String>,
+    pub(super) heuristics: HeuristicSet,
 }
 
 /// An analyzed passage.
@@ -76,7 +77,7 @@ const MAX_SAME_SHAPE: usize = 200;
 const UNKNOWN_WORD_FACTOR: f64 = 0.55;
 
 impl Corpus {
-    pub(super) fn new(sources: &[EvidencePassage]) -> Self {
+    pub(super) fn new(sources: &[EvidencePassage], heuristics: HeuristicSet) -> Self {
         let mut left = MAX_BYTES;
         let sources = sources.iter().take_while(|source| {
             let fits = source.text.len() <= left;
@@ -91,6 +92,7 @@ impl Corpus {
             sentences_by_shape: HashMap::new(),
             names: HashSet::new(),
             words: HashSet::new(),
+            heuristics,
         };
         for source in &sources {
             corpus.collect_names(&source.text);
@@ -121,7 +123,7 @@ impl Corpus {
     }
 
     pub(super) fn analyze(&self, text: &str) -> SentenceFeatures {
-        SentenceFeatures::extract(text, &|word| {
+        let usage = |word: &str| {
             if self.names.contains(word) {
                 WordUsage::Name
             } else if self.words.contains(word) {
@@ -129,7 +131,8 @@ impl Corpus {
             } else {
                 WordUsage::Unknown
             }
-        })
+        };
+        SentenceFeatures::extract(text, &usage, self.heuristics)
     }
 
     fn add(&mut self, source: EvidencePassage) {
@@ -299,6 +302,9 @@ impl Corpus {
                 last: to,
             };
             windows.push((at(sentence.number, sentence.number), score));
+            if !self.heuristics.contains(Heuristic::SentencePairs) {
+                continue;
+            }
             let before = sentence.number.checked_sub(1);
             let pairs = [
                 before.map(|it| at(it, sentence.number)),
@@ -313,7 +319,9 @@ impl Corpus {
                 }
             }
         }
-        self.add_distant_pairs(&mut windows, &wanted);
+        if self.heuristics.contains(Heuristic::SentencePairs) {
+            self.add_distant_pairs(&mut windows, &wanted);
+        }
         windows.sort_by(|one, other| other.1.total_cmp(&one.1));
         windows
     }

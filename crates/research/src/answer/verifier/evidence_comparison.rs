@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    ClaimProblem, ClaimProblemKind,
+    ClaimProblem, ClaimProblemKind, Heuristic,
     corpus::{Corpus, CorpusPassage},
     entities::substitution,
     numbers::{
@@ -69,7 +69,10 @@ impl ClaimEvidencePair<'_> {
         for number in &self.claim.numbers {
             self.compare_number(number, &places, &mut findings);
         }
-        self.find_swapped_numbers(&mut findings);
+        let on = |it: Heuristic| self.corpus.heuristics.contains(it);
+        if on(Heuristic::SwappedNumbers) {
+            self.find_swapped_numbers(&mut findings);
+        }
         for &name in &self.claim.names {
             self.compare_name(name, true, &mut findings);
         }
@@ -78,10 +81,14 @@ impl ClaimEvidencePair<'_> {
         }
         polarity_check::compare(self, &mut findings);
         modality_check::compare(self, &mut findings);
-        substitution::compare(self, &mut findings);
-        contrast::compare(self, &mut findings);
+        if on(Heuristic::Substitution) {
+            substitution::compare(self, &mut findings);
+        }
+        if on(Heuristic::Contrast) {
+            contrast::compare(self, &mut findings);
+        }
         // Numbers of another entity do not contradict the claim.
-        if is_about_other_entity(self.claim, self.window) {
+        if on(Heuristic::NumberedEntities) && is_about_other_entity(self.claim, self.window) {
             let number = |it: &mut ClaimProblem| it.kind == ClaimProblemKind::Number;
             let numbers = findings.conflicts.extract_if(.., number);
             findings.missing.extend(numbers);
@@ -130,13 +137,17 @@ impl ClaimEvidencePair<'_> {
                         .iter()
                         .any(|mine| compare_numbers(mine, it) == NumberMatch::Same)
                 };
-                if let Some((better, other)) = other
+                let on = |it: Heuristic| self.corpus.heuristics.contains(it);
+                if on(Heuristic::NumberContext)
+                    && let Some((better, other)) = other
                     && better - fits > MIN_FIT_MARGIN
                     && other.value.is_integer() == number.value.is_integer()
                     && !taken(other)
                 {
                     findings.conflicts.push(problem(Some(other)));
-                } else if let Some(rival) = self.find_other_owner(number, it) {
+                } else if on(Heuristic::NumberOwner)
+                    && let Some(rival) = self.find_other_owner(number, it)
+                {
                     findings.conflicts.push(rival);
                 }
             }
@@ -257,9 +268,12 @@ impl ClaimEvidencePair<'_> {
         if self.window.has_name(name) {
             return;
         }
-        let short = token.case == LetterCase::MultipleCapitals
+        let acronyms = self.corpus.heuristics.contains(Heuristic::Acronyms);
+        let short = acronyms
+            && token.case == LetterCase::MultipleCapitals
             && (self.passage.features.expands_acronym(name));
-        if short || self.is_acronym_word(at) || (!surely && self.is_common_word(name)) {
+        if short || (acronyms && self.is_acronym_word(at)) || (!surely && self.is_common_word(name))
+        {
             return;
         }
         let written = self
@@ -293,7 +307,8 @@ impl ClaimEvidencePair<'_> {
             let mut there = keys.filter_map(|it| meanings.get(it));
             there.any(|it| own.word_similarity(it) >= MIN_COMMON_WORD_SIMILARITY)
         };
-        lexicon::canonical_synonym(word).is_some() || near()
+        lexicon::canonical_synonym(word).is_some()
+            || (self.corpus.heuristics.contains(Heuristic::WordVectors) && near())
     }
 
     /// Whether the name is part of the long form of an acronym in the window.

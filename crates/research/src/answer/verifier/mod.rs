@@ -15,6 +15,7 @@ mod corpus;
 pub(crate) mod entities;
 mod evidence_comparison;
 mod evidence_span;
+mod heuristic;
 pub(crate) mod numbers;
 pub(crate) mod polarity;
 pub(crate) mod quotes;
@@ -29,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::articles::TextSpan;
 
+pub use heuristic::{Heuristic, HeuristicSet};
 pub use verdict::Verifier;
 
 /// A passage that claims are checked against.
@@ -176,9 +178,11 @@ pub fn split_claims(text: &str) -> Vec<String> {
 
 /// Match keys of the words of a text, without stop words.
 pub(super) fn content_words(text: &str) -> std::collections::HashSet<String> {
-    let analysis = sentence_features::SentenceFeatures::extract(text, &|_| {
-        sentence_features::WordUsage::Unknown
-    });
+    let analysis = sentence_features::SentenceFeatures::extract(
+        text,
+        &|_| sentence_features::WordUsage::Unknown,
+        HeuristicSet::all(),
+    );
     analysis.keys.into_iter().flatten().collect()
 }
 

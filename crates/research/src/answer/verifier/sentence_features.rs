@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{
+    Heuristic, HeuristicSet,
     entities::domain_terms::is_domain_term,
     numbers::{number::Number, parser::parse_numbers},
     polarity::{
@@ -16,7 +17,7 @@ use super::{
     },
     text::{
         lexicon::{self, AxisDirection},
-        stemmer::stem,
+        stemmer::{stem, strip_suffixes},
         tokenizer::{LetterCase, TextToken, TextTokenKind, tokenize},
     },
 };
@@ -61,21 +62,51 @@ pub(super) enum WordUsage {
 
 impl SentenceFeatures {
     /// Extracts the features of a text. `known` tells how other texts use a lower-case word.
-    pub(super) fn extract(text: &str, known: &dyn Fn(&str) -> WordUsage) -> Self {
-        let tokens = tokenize(text);
+    pub(super) fn extract(
+        text: &str,
+        known: &dyn Fn(&str) -> WordUsage,
+        heuristics: HeuristicSet,
+    ) -> Self {
+        let on = |it: Heuristic| heuristics.contains(it);
+        let mut tokens = tokenize(text);
+        if !on(Heuristic::Synonyms) {
+            let words = tokens.iter_mut();
+            for token in words.filter(|it| it.kind == TextTokenKind::Word) {
+                token.stem = strip_suffixes(&token.text);
+            }
+        }
         let numbers = parse_numbers(text, &tokens);
         let in_number = number_token_mask(&tokens, &numbers);
         let keys: Vec<Option<String>> = tokens
             .iter()
             .zip(&in_number)
-            .map(|(token, in_number)| match_key(token, *in_number))
+            .map(|(token, in_number)| match_key(token, *in_number, heuristics))
             .collect();
-        let (names, possible_names) = find_names(&tokens, &in_number, known);
-        let modalities = token_modalities(&tokens);
+        let (mut names, mut possible_names) = find_names(&tokens, &in_number, known, heuristics);
+        if !on(Heuristic::Names) {
+            names.clear();
+        }
+        if !on(Heuristic::PossibleNames) {
+            possible_names.clear();
+        }
+        let modalities = if on(Heuristic::Modality) {
+            token_modalities(&tokens)
+        } else {
+            vec![None; tokens.len()]
+        };
         let wrong = |at: usize| modalities.get(at).copied().flatten() == Some(Modality::Refuted);
-        let (negated, negation_targets) = find_negations(&tokens, &keys, &wrong);
+        let prefixes = on(Heuristic::NegativePrefixes);
+        let (negated, negation_targets) = if on(Heuristic::Negations) {
+            find_negations(&tokens, &keys, &wrong, prefixes)
+        } else {
+            (vec![false; tokens.len()], Vec::new())
+        };
         Self {
-            directions: find_directions(&tokens),
+            directions: if on(Heuristic::Directions) {
+                find_directions(&tokens)
+            } else {
+                Vec::new()
+            },
             modalities,
             negated,
             negation_targets,
@@ -203,16 +234,20 @@ fn number_token_mask(tokens: &[TextToken], numbers: &[Number]) -> Vec<bool> {
     within
 }
 
-fn match_key(token: &TextToken, in_number: bool) -> Option<String> {
+fn match_key(token: &TextToken, in_number: bool, heuristics: HeuristicSet) -> Option<String> {
     match token.kind {
         TextTokenKind::Code => Some(token.text.replace('-', "")),
         TextTokenKind::Word if in_number => None,
         TextTokenKind::Word => {
-            if let Some(direction) = lexicon::direction(&token.text) {
+            if heuristics.contains(Heuristic::Directions)
+                && let Some(direction) = lexicon::direction(&token.text)
+            {
                 let sign = if direction.up { '+' } else { '-' };
                 return Some(format!("{sign}{}", direction.axis));
             }
-            if let Some(rest) = strip_negative_prefix(&token.text) {
+            if heuristics.contains(Heuristic::NegativePrefixes)
+                && let Some(rest) = strip_negative_prefix(&token.text)
+            {
                 return Some(stem(rest));
             }
             let letter = token.text.chars().count() == 1 && token.case == LetterCase::Lower;
@@ -235,7 +270,10 @@ fn find_names(
     tokens: &[TextToken],
     in_number: &[bool],
     known: &dyn Fn(&str) -> WordUsage,
+    heuristics: HeuristicSet,
 ) -> (Vec<usize>, Vec<usize>) {
+    let is_domain_term =
+        |word: &str| heuristics.contains(Heuristic::DomainTerms) && is_domain_term(word);
     let mut all = Vec::new();
     let mut maybe = Vec::new();
     let mut first = true;
@@ -278,7 +316,7 @@ mod tests {
     use super::*;
 
     fn features(text: &str) -> SentenceFeatures {
-        SentenceFeatures::extract(text, &|_| WordUsage::Unknown)
+        SentenceFeatures::extract(text, &|_| WordUsage::Unknown, HeuristicSet::all())
     }
 
     #[test]

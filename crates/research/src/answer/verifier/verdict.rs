@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{
     Claim, ClaimCheck, ClaimProblem, ClaimProblemKind, ClaimVerdict, EvidencePassage, EvidenceSpan,
+    Heuristic, HeuristicSet,
     claim::PreparedClaim,
     corpus::Corpus,
     evidence_comparison::{ClaimEvidencePair, Discrepancies},
@@ -95,11 +96,11 @@ impl WindowComparison {
 }
 
 /// Overlap that evidence for this claim needs.
-pub(super) fn required_overlap(claim: &SentenceFeatures) -> f64 {
+pub(super) fn required_overlap(claim: &SentenceFeatures, heuristics: HeuristicSet) -> f64 {
     let vague = claim.numbers.is_empty()
         && claim.negation_targets.is_empty()
         && claim.directions.is_empty();
-    if vague && claim.key_set().len() <= FEW_KEYS {
+    if heuristics.contains(Heuristic::ShortClaims) && vague && claim.key_set().len() <= FEW_KEYS {
         MIN_SUPPORT_OVERLAP_FEW
     } else {
         MIN_SUPPORT_OVERLAP
@@ -109,8 +110,13 @@ pub(super) fn required_overlap(claim: &SentenceFeatures) -> f64 {
 impl Verifier {
     /// Analyzes the passages. Beyond a few megabytes the last ones are ignored.
     pub fn new(sources: &[EvidencePassage]) -> Self {
+        Self::with_heuristics(sources, HeuristicSet::all())
+    }
+
+    /// The same with only some of the heuristics.
+    pub fn with_heuristics(sources: &[EvidencePassage], heuristics: HeuristicSet) -> Self {
         Self {
-            corpus: Corpus::new(sources),
+            corpus: Corpus::new(sources, heuristics),
         }
     }
 
@@ -131,9 +137,10 @@ impl Verifier {
             };
         }
         // A verbatim sentence with its condition or rejection says what the passage says.
-        let found = self
-            .check_verbatim(&ready, claim)
-            .or_else(|| self.check_changed_numbers(&ready));
+        let found = self.check_verbatim(&ready, claim).or_else(|| {
+            let on = self.corpus.heuristics.contains(Heuristic::ChangedNumbers);
+            on.then(|| self.check_changed_numbers(&ready)).flatten()
+        });
         let mut checked = match found {
             Some(checked) if ready.quotes.is_empty() => checked,
             found => self.check_quotes(&ready, claim, found),
@@ -253,7 +260,7 @@ impl Verifier {
             let overlap = self.corpus.overlap(&wanted, &there.key_set());
             let overlap = if overlap >= MIN_QUOTE_OVERLAP || is_quote_introduction(&analysis, claim)
             {
-                overlap.max(required_overlap(&analysis))
+                overlap.max(required_overlap(&analysis, self.corpus.heuristics))
             } else {
                 overlap
             };
@@ -290,10 +297,12 @@ impl Verifier {
             discrepancies: sides.compare(),
             both_negate: !claim.negation_targets.is_empty() && !there.negation_targets.is_empty(),
             cited: self.is_cited(window.passage, asked),
-            required_overlap: if is_unsupported_language(&claim.tokens) {
+            required_overlap: if self.corpus.heuristics.contains(Heuristic::Languages)
+                && is_unsupported_language(&claim.tokens)
+            {
                 MIN_SUPPORT_OVERLAP_STRICT
             } else {
-                required_overlap(claim)
+                required_overlap(claim, self.corpus.heuristics)
             },
             window,
             overlap,

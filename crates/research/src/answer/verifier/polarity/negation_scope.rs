@@ -159,6 +159,7 @@ pub(crate) fn find_negations(
     tokens: &[TextToken],
     keys: &[Option<String>],
     called_wrong: &dyn Fn(usize) -> bool,
+    prefixes: bool,
 ) -> (Vec<bool>, Vec<Vec<usize>>) {
     let mut all = vec![false; tokens.len()];
     let mut denials = Vec::new();
@@ -214,7 +215,7 @@ pub(crate) fn find_negations(
         ) {
             let before = backwards().rev().filter(has_key).take(MAX_NEGATED);
             mark(before.collect(), MAX_NEGATION_TARGETS);
-        } else if strip_negative_prefix(&token.text).is_some() && has_key(&at) {
+        } else if prefixes && strip_negative_prefix(&token.text).is_some() && has_key(&at) {
             mark(vec![at], 1);
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::answer::verifier::{
-    ClaimProblem, ClaimProblemKind,
+    ClaimProblem, ClaimProblemKind, Heuristic,
     corpus::Corpus,
     evidence_comparison::{ClaimEvidencePair, Discrepancies},
     numbers::consistency,
@@ -23,9 +23,14 @@ const MIN_RELATED_AXIS_FIT: f64 = 0.45;
 
 pub(crate) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
     compare_negation(sides, findings);
-    findings
-        .conflicts
-        .extend(consistency::find_self_contradiction(sides));
+    if sides
+        .corpus
+        .heuristics
+        .contains(Heuristic::SelfContradiction)
+    {
+        let own = consistency::find_self_contradiction(sides);
+        findings.conflicts.extend(own);
+    }
     for (at, direction) in &sides.claim.directions {
         if let Some(problem) = find_reversed_direction(sides, *at, *direction) {
             findings.conflicts.push(problem);
@@ -44,7 +49,14 @@ fn compare_negation(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies)
             .negation_targets
             .iter()
             .any(|it| is_negated_on_one_side(sides.corpus, window, it, claim));
-    if found || has_unmatched_negation(claim, window) {
+    let unmatched = || {
+        sides
+            .corpus
+            .heuristics
+            .contains(Heuristic::UnmatchedNegations)
+            && has_unmatched_negation(claim, window)
+    };
+    if found || unmatched() {
         let shown = first_negated_text(sides.claim_text, claim)
             .or_else(|| first_negated_text(sides.window_text, window))
             .unwrap_or_default();
@@ -166,6 +178,7 @@ fn find_reversed_direction(
             .context_fit(&around, &window.neighbors(*there, there + 1));
         let comparable = own(other.axis)
             || (!any_own
+                && sides.corpus.heuristics.contains(Heuristic::RelatedAxes)
                 && fits >= MIN_RELATED_AXIS_FIT
                 && are_related_axes(direction.axis, other.axis, claim));
         if !comparable || is_repeated_elsewhere(claim, at, window, *there) {
@@ -175,7 +188,8 @@ fn find_reversed_direction(
         if window.is_negated(*there) != denied {
             continue;
         }
-        let crossed = !lexicon::is_category_axis(direction.axis)
+        let crossed = sides.corpus.heuristics.contains(Heuristic::ComparisonSides)
+            && !lexicon::is_category_axis(direction.axis)
             && are_sides_crossed(claim, at, window, *there);
         let agrees = other.up == direction.up;
         // `A is above B` says the same as `B is below A`.

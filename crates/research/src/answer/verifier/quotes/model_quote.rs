@@ -40,7 +40,7 @@ impl Verifier {
         let window = self.corpus.window_covering(at, &bytes)?;
         let there = self.corpus.window_features(&window);
         let analysis = self.corpus.analyze(&claim.text);
-        let least = if required_overlap(&analysis) > MIN_OVERLAP {
+        let least = if required_overlap(&analysis, self.corpus.heuristics) > MIN_OVERLAP {
             MIN_OVERLAP_FEW
         } else {
             MIN_OVERLAP

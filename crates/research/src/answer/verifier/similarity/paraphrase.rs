@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::word_vectors::{TextVector, WordVectors};
 use crate::answer::verifier::{
-    Claim, ClaimCheck, ClaimVerdict, Verifier,
+    Claim, ClaimCheck, ClaimVerdict, Heuristic, Verifier,
     evidence_comparison::ClaimEvidencePair,
     evidence_span::evidence_span,
     numbers::{
@@ -58,7 +58,10 @@ impl Verifier {
     /// says it in other words.
     pub(crate) fn check_paraphrase(&self, text: &str, claim: &Claim) -> Option<ClaimCheck> {
         let analysis = self.corpus.analyze(text);
-        if is_unsupported_language(&analysis.tokens) {
+        let on = |it: Heuristic| self.corpus.heuristics.contains(it);
+        if !on(Heuristic::WordVectors)
+            || (on(Heuristic::Languages) && is_unsupported_language(&analysis.tokens))
+        {
             return None;
         }
         let asked = ParaphraseQuery {
@@ -155,7 +158,7 @@ impl Verifier {
             .iter()
             .map(|it| similar_words(it, of.word_vectors()))
             .collect();
-        let enough = required_overlap(query.claim);
+        let enough = required_overlap(query.claim, self.corpus.heuristics);
         let sentences = of.sentence_spans.len().min(MAX_SENTENCES);
         let singles = (0..sentences).map(|at| (at, at));
         let pairs = (1..sentences).map(|at| (at - 1, at));

@@ -79,7 +79,7 @@ pub(crate) fn embed_words(text: &SentenceFeatures) -> WordVectors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::verifier::sentence_features::WordUsage;
+    use crate::answer::verifier::{HeuristicSet, sentence_features::WordUsage};
 
     #[test]
     fn words_of_one_meaning_are_near() {
@@ -95,7 +95,11 @@ mod tests {
 
     #[test]
     fn names_and_ends_of_scales_stand_for_nothing_else() {
-        let text = SentenceFeatures::extract("The firms of Riga grew", &|_| WordUsage::Unknown);
+        let text = SentenceFeatures::extract(
+            "The firms of Riga grew",
+            &|_| WordUsage::Unknown,
+            HeuristicSet::all(),
+        );
         let found = embed_words(&text);
         let words: Vec<&str> = found.keys().map(String::as_str).collect();
         assert_eq!(words, ["firm"]);
