@@ -62,7 +62,10 @@ impl VerdictCount {
 }
 
 fn is_flagged(verdict: ClaimVerdict) -> bool {
-    verdict != ClaimVerdict::Supported
+    matches!(
+        verdict,
+        ClaimVerdict::Contradicted | ClaimVerdict::Disputed | ClaimVerdict::NotFound
+    )
 }
 
 /// Verdicts by kind of change.
@@ -121,7 +124,7 @@ fn check_planted(heuristics: HeuristicSet, show: bool) -> [VerdictCounts; 2] {
             count.add(checked.verdict);
             // Only claims that may be used for tuning are printed.
             let fine = matches!(case.change, FAITHFUL | PRESERVED);
-            if show && at % 2 == 0 && is_flagged(checked.verdict) == fine {
+            if show && at % 2 == 0 && (checked.verdict == ClaimVerdict::Supported) != fine {
                 println!("          {}", case.passage.as_deref().unwrap_or_default());
                 println!("{:9} {}", case.change, case.claim.text);
                 println!(

@@ -7,6 +7,7 @@
 
 mod agentic;
 mod checked_answer;
+mod claim_judge;
 mod draft;
 mod llm_reranker;
 mod markdown;
