@@ -13,10 +13,10 @@ use super::{
     sentence_window::SentenceWindow,
     text::{
         lexicon,
-        sentence_splitter::sentence_spans,
         tokenizer::{LetterCase, TextToken, TextTokenKind, tokenize},
     },
 };
+use crate::sentences::sentence_spans;
 
 /// The analyzed passages of one check.
 pub(super) struct Corpus {

@@ -164,7 +164,7 @@ impl ClaimProblem {
 
 /// Splits a text into sentences.
 pub fn split_sentences(text: &str) -> Vec<String> {
-    let spans = text::sentence_splitter::sentence_spans(text).into_iter();
+    let spans = crate::sentences::sentence_spans(text).into_iter();
     let texts = spans.filter_map(|it| text.get(it));
     texts.map(str::to_owned).collect()
 }

@@ -3,6 +3,5 @@
 pub(crate) mod char_folding;
 pub(crate) mod lexicon;
 pub(crate) mod markdown_lines;
-pub(crate) mod sentence_splitter;
 pub(crate) mod stemmer;
 pub(crate) mod tokenizer;
