@@ -14,6 +14,7 @@ pub mod pdf_locator;
 mod prompt_fence;
 mod resources;
 pub(crate) mod retrieval;
+mod sentences;
 mod services;
 pub mod sources;
 pub mod tools;

@@ -93,6 +93,8 @@ pub enum RerankOptions {
 pub struct AnswerOptions {
     /// The share of claims that must be supported for an answer to be given, 0 to 1.
     pub min_support: f64,
+    /// Whether the model of the call judges the sentences that code cannot check.
+    pub model_judge: bool,
     /// The most model calls per question.
     pub max_model_calls: u32,
     /// The most tokens per question, input and output together.
@@ -121,6 +123,7 @@ impl Default for AnswerOptions {
     fn default() -> Self {
         Self {
             min_support: 0.6,
+            model_judge: true,
             max_model_calls: 40,
             max_tokens: 120_000,
             timeout: Duration::from_mins(5),

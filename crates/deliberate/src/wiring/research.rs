@@ -35,6 +35,7 @@ pub(crate) fn options(loaded: &LoadedConfig) -> anyhow::Result<ResearchOptions> 
         retrieval: retrieval_options(settings)?,
         answers: AnswerOptions {
             min_support: settings.support,
+            model_judge: settings.model_judge,
             max_model_calls: settings.answer_model_calls,
             max_tokens: settings.answer_tokens,
             timeout: settings.answer_time,

@@ -1,18 +1,18 @@
 //! Citation contexts: the sentences in which one paper cites another, with their surroundings and
 //! positions.
 
+use std::ops::Range;
+
 use deliberate_citations::{is_same_work, read_reference};
 use deliberate_core::{Article, ArxivId, Doi, truncate_chars};
 use deliberate_extract::DocumentReference;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    citation_markers::CitationMarker,
-    sentence_splitter::{ByteSpan, split_sentences},
-};
-use crate::articles::{
-    FullText, TextSpan, author_key, references_section::bibliographies, title_key,
+use super::citation_markers::CitationMarker;
+use crate::{
+    articles::{FullText, TextSpan, author_key, references_section::bibliographies, title_key},
+    sentences::sentence_spans,
 };
 
 /// A sentence in which one paper cites another.
@@ -122,9 +122,9 @@ pub fn find_citation_contexts(text: &FullText, cited: &Article, window: usize) -
         return CitationContexts::default();
     };
     let whole = text.join_pages();
-    let spans = split_sentences(&whole);
+    let spans = sentence_spans(&whole);
     let lists = bibliographies(text);
-    let cites = |it: &ByteSpan| !lists.iter().any(|list| list.contains(&it.start));
+    let cites = |it: &Range<usize>| !lists.iter().any(|list| list.contains(&it.start));
     let body = spans.iter().filter(|it| cites(it));
     let body = body.filter_map(|it| whole.get(it.start..it.end));
     let marker = CitationMarker::new(entry, cited, references, body);

@@ -2,15 +2,19 @@
 //! are found by headings and by typical phrases; each sentence has its position, so that it can be
 //! looked up.
 
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sentence_splitter::{ByteSpan, split_sentences};
-use crate::articles::{
-    FullText, TextSpan,
-    references_section::is_bibliography,
-    sections::{SectionSpan, sections},
-    title_key,
+use crate::{
+    articles::{
+        FullText, TextSpan,
+        references_section::is_bibliography,
+        sections::{SectionSpan, sections},
+        title_key,
+    },
+    sentences::sentence_spans,
 };
 
 /// Kind of insight.
@@ -214,8 +218,8 @@ const MAX_SENTENCE_CHARS: usize = 800;
 pub fn extract_insights(text: &FullText, facet: InsightKind, most: usize) -> Vec<ArticleInsight> {
     let whole = text.join_pages();
     let sections = section_starts(text);
-    let mut found: Vec<(usize, ByteSpan, Option<&String>)> = Vec::new();
-    for span in split_sentences(&whole) {
+    let mut found: Vec<(usize, Range<usize>, Option<&String>)> = Vec::new();
+    for span in sentence_spans(&whole) {
         let Some(sentence) = whole.get(span.start..span.end) else {
             continue;
         };

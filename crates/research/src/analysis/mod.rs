@@ -5,7 +5,6 @@ mod citation_contexts;
 mod citation_markers;
 mod citation_network;
 mod insights;
-mod sentence_splitter;
 mod topic_articles;
 
 pub(crate) use citation_contexts::CitedWorkMatcher;

@@ -6,14 +6,14 @@ use deliberate_toolkit::{ToolError, compute};
 
 use super::{
     passage_pool::PassagePool,
-    verifier::{Claim, ClaimCheck, ClaimProblemKind, ClaimVerdict, Verifier},
+    verifier::{Claim, ClaimCheck, ClaimVerdict, Verifier},
 };
 
 /// Sentences of a draft with their verdicts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CheckedAnswer {
     pub(super) sentences: Vec<(Claim, ClaimCheck)>,
-    /// Indexes of the sentences that only a model supports.
+    /// Indexes of the sentences that a model judged.
     pub(super) by_model: BTreeSet<usize>,
 }
 
@@ -56,12 +56,15 @@ impl CheckedAnswer {
         self.support().is_some_and(|it| it >= least)
     }
 
-    /// One line for each sentence that is contradicted, disputed, or not found.
+    /// One line for each sentence that is contradicted, disputed, not found, or not checked.
     pub(super) fn problems(&self) -> Vec<String> {
         let wrong = self.sentences.iter().filter(|(_, checked)| {
             matches!(
                 checked.verdict,
-                ClaimVerdict::Contradicted | ClaimVerdict::Disputed | ClaimVerdict::NotFound
+                ClaimVerdict::Contradicted
+                    | ClaimVerdict::Disputed
+                    | ClaimVerdict::NotFound
+                    | ClaimVerdict::NotChecked
             )
         });
         let line = |(claim, checked): &(Claim, ClaimCheck)| {
@@ -69,27 +72,23 @@ impl CheckedAnswer {
             let word = match checked.verdict {
                 ClaimVerdict::Contradicted => "the passages say otherwise",
                 ClaimVerdict::Disputed => "the passages give different values",
+                ClaimVerdict::NotChecked => "not checked: keep to the words of the passages",
                 _ => "not found in the passages",
             };
             let text = deliberate_core::truncate_chars(&claim.text, 300);
-            format!("“{text}”: {word}: {}", reasons.join("; "))
+            if reasons.is_empty() {
+                format!("“{text}”: {word}")
+            } else {
+                format!("“{text}”: {word}: {}", reasons.join("; "))
+            }
         };
         wrong.map(line).take(12).collect()
     }
 
-    /// Claims that code cannot decide: no number, name or quote is missing, only the wording
-    /// differs from the passages.
-    pub(super) fn undecided_claims(&self) -> Vec<usize> {
+    /// Indexes of the claims that code cannot check.
+    pub(super) fn unchecked_claims(&self) -> impl Iterator<Item = usize> {
         let all = self.sentences.iter().enumerate();
-        let open = all.filter(|(_, (claim, checked))| {
-            let in_other_words = checked
-                .problems
-                .iter()
-                .all(|it| it.kind == ClaimProblemKind::Matter);
-            let digits = claim.text.contains(|it: char| it.is_ascii_digit());
-            let cites = !claim.cited.is_empty() && !digits;
-            checked.verdict == ClaimVerdict::NotFound && in_other_words && cites
-        });
-        open.map(|(at, _)| at).take(8).collect()
+        let open = all.filter(|(_, (_, checked))| checked.verdict == ClaimVerdict::NotChecked);
+        open.map(|(at, _)| at)
     }
 }

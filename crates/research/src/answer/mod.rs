@@ -7,8 +7,8 @@
 
 mod agentic;
 mod checked_answer;
+mod claim_judge;
 mod draft;
-mod llm_reranker;
 mod markdown;
 mod paper_relevance;
 mod passage_pool;

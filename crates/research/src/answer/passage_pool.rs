@@ -2,12 +2,17 @@
 //! ids stay valid and earlier evidence is kept.
 
 use deliberate_core::{PromptFence, truncate_chars};
+use deliberate_llm::ModelRequest;
 
 use super::{
     prompts,
     verifier::{Attribution, EvidencePassage},
 };
-use crate::{RetrievedPassage, articles::TextSpan};
+use crate::{
+    RetrievedPassage,
+    articles::TextSpan,
+    retrieval::llm_reranker::{SCORED_CHARS, score_request},
+};
 
 /// Numbered, deduplicated passages of one question.
 #[derive(Debug, Clone)]
@@ -93,6 +98,21 @@ impl PassagePool {
         text: impl Fn(usize, &RetrievedPassage) -> String,
     ) -> (String, Vec<usize>) {
         self.render_with_limit(wanted, prompts::MAX_TOTAL_CHARS, text)
+    }
+
+    /// Builds the request for scores of passages, and returns those that fit into it.
+    pub(super) fn score_request(
+        &self,
+        key: String,
+        question: &str,
+        wanted: &[usize],
+    ) -> (ModelRequest, Vec<usize>) {
+        let (passages, shown) = self.render_with(wanted, |_, it| {
+            truncate_chars(&it.passage.text, SCORED_CHARS)
+        });
+        let count = shown.len();
+        let ask = score_request(key, "grade", question, &passages, count, &self.fence);
+        (ask, shown)
     }
 
     /// Like `render_with`, with a smaller size limit. The first passage is always included.

@@ -51,6 +51,8 @@ enum CheckedBy {
     Code,
     /// By a model, where the verifier could not decide
     Model,
+    /// By nobody: the sentence is not checked
+    Nobody,
 }
 
 /// A problem of a sentence.
@@ -226,7 +228,11 @@ fn build_sentence(
     AnswerSentence {
         text: markdown::single_line(&claim.text),
         verdict: checked.verdict,
-        judged_by: CheckedBy::Code,
+        judged_by: if checked.verdict == ClaimVerdict::NotChecked {
+            CheckedBy::Nobody
+        } else {
+            CheckedBy::Code
+        },
         citations: show(&checked.evidence),
         problems: problems.collect(),
         citation_supplied: checked.corrected,
@@ -264,7 +270,7 @@ impl AnswerSentence {
         self.citation_supplied
     }
 
-    /// Whether only a model supports the sentence.
+    /// Whether a model judged the sentence.
     pub(super) const fn is_by_model(&self) -> bool {
         matches!(self.judged_by, CheckedBy::Model)
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     checked_answer::CheckedAnswer,
+    claim_judge::{CallModelJudge, NoJudge, judge_claims},
     draft::{self, AnswerDraft},
     markdown,
     passage_pool::PassagePool,
@@ -97,6 +98,7 @@ pub(crate) async fn answer<R: Retriever>(
     call.progress(10.0, Some(100.0), "searching the collection");
     let found = retrieve_memoized(shelf, call, "retrieved", &wanted).await?;
     let mut work = AnswerBuilder::new(question, request, found, prompt_fence(call));
+    work.model_judge = shelf.answer_options().model_judge;
     if work.selected.is_empty() {
         return Ok(work.into_nothing_found());
     }
@@ -110,7 +112,7 @@ pub(crate) async fn answer<R: Retriever>(
     let Some(first) = work.request_draft(call, "answer", &shown, &[]).await? else {
         return Ok(work.into_withheld(&CheckedAnswer::default(), least));
     };
-    let mut judged = CheckedAnswer::check(first.claims(), &work.pool).await?;
+    let mut judged = work.check(call, "check", first).await?;
     if !judged.is_supported(least) && judged.claim_count() > 0 {
         call.progress(70.0, Some(100.0), "answering again, closer to the passages");
         let problems = judged.problems();
@@ -118,7 +120,7 @@ pub(crate) async fn answer<R: Retriever>(
             .request_draft(call, "answer/again", &shown, &problems)
             .await?
         {
-            let again = CheckedAnswer::check(again.claims(), &work.pool).await?;
+            let again = work.check(call, "check/again", again).await?;
             let note = if again.support() >= judged.support() {
                 judged = again;
                 "The first answer was not supported well enough; this is the second."
@@ -142,6 +144,8 @@ struct AnswerBuilder<'a> {
     retrieved_count: usize,
     best_score: f64,
     mode: &'static str,
+    /// Whether a model judges what code cannot check.
+    model_judge: bool,
     notes: Vec<String>,
 }
 
@@ -160,6 +164,7 @@ impl<'a> AnswerBuilder<'a> {
             retrieved_count: found.passages.len(),
             best_score: 0.0,
             mode: mode_name(found.mode),
+            model_judge: false,
             notes: found.notes,
         };
         let relevant = work.filter_relevant(found.passages);
@@ -216,6 +221,28 @@ impl<'a> AnswerBuilder<'a> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Checks a draft in code, and asks the model of the call about what code cannot check.
+    async fn check(
+        &mut self,
+        call: &ToolContext,
+        key: &str,
+        draft: AnswerDraft,
+    ) -> Result<CheckedAnswer, ToolError> {
+        let checked = CheckedAnswer::check(draft.claims(), &self.pool).await?;
+        let key = key.to_owned();
+        if !self.model_judge {
+            return Ok(judge_claims(&mut NoJudge, key, checked, &self.pool)
+                .await?
+                .0);
+        }
+        let mut judge = CallModelJudge {
+            call,
+            notes: &mut self.notes,
+        };
+        let judged = judge_claims(&mut judge, key, checked, &self.pool);
+        Ok(judged.await?.0)
     }
 
     fn sources(&self) -> Vec<AnswerSource> {

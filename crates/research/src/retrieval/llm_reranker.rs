@@ -1,29 +1,84 @@
-//! Reranks passages with the model of the call, in one request for all of them.
+//! Scores and reranks passages with the model of the call: one request for all of them, with integer
+//! scores. A failure leaves the order as it is.
 
-use deliberate_core::PromptFence;
+use deliberate_core::{PromptFence, truncate_chars};
 use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
-use deliberate_toolkit::{ToolContext, ToolError};
+use deliberate_toolkit::{ToolContext, ToolError, answer_schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::query::RetrievedPassage;
 use crate::prompt_fence::{fence_passage, prompt_fence};
 
-/// The characters of a passage that the model sees.
-const PASSAGE_CHARS: usize = 900;
+/// Characters of a passage that the model is shown.
+pub(crate) const SCORED_CHARS: usize = 1_200;
 
 /// The most passages that are reranked; the others stay after them.
 const MAX_RERANKED: usize = 30;
 
-#[derive(Deserialize)]
-struct RerankReply {
-    scores: Vec<RerankScore>,
+/// Further scores in a reply are ignored.
+const MAX_SCORES: usize = 240;
+
+/// Scores that a model gave to passages.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(crate) struct PassageScores {
+    #[schemars(length(max = 120))]
+    scores: Vec<PassageScore>,
 }
 
-#[derive(Deserialize)]
-struct RerankScore {
-    passage: usize,
-    score: f32,
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct PassageScore {
+    #[schemars(length(max = 8))]
+    passage: serde_json::Value,
+    /// 0 to 100
+    #[schemars(range(min = 0, max = 100))]
+    score: f64,
+}
+
+impl PassageScores {
+    /// The score of a passage, 0 to 1, if the model gave one.
+    pub(crate) fn get(&self, at: usize) -> Option<f64> {
+        let number = |it: &serde_json::Value| -> Option<usize> {
+            let text = it.as_str().map_or_else(|| it.to_string(), str::to_owned);
+            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+            digits.parse().ok()
+        };
+        let mut scores = self.scores.iter().take(MAX_SCORES);
+        let found = scores.find(|it| number(&it.passage) == Some(at + 1));
+        let score = found.map(|it| it.score / 100.0)?;
+        score.is_finite().then(|| score.clamp(0.0, 1.0))
+    }
+}
+
+/// Builds the request for scores of passages that are rendered with ids from `p1` on.
+pub(crate) fn score_request(
+    key: String,
+    purpose: &'static str,
+    question: &str,
+    passages: &str,
+    count: usize,
+    fence: &PromptFence,
+) -> ModelRequest {
+    let question = fence.wrap("question", question);
+    ModelRequest {
+        key,
+        purpose: Purpose::new(purpose),
+        system: include_str!("score.md").trim().to_owned(),
+        messages: vec![ChatMessage::user(format!(
+            "{passages}\n\n{question}\n\nScore all {count} passages."
+        ))],
+        schema: answer_schema::<PassageScores>(),
+        plain_text: PlainText::IsRefused,
+        max_tokens: 1_800,
+        temperature: 0.0,
+        ..ModelRequest::default()
+    }
+}
+
+/// Sorts by score. What has no score comes last, in its previous order.
+pub(crate) fn sort_by_score<T>(items: &mut [T], score: impl Fn(&T) -> Option<f64>) {
+    let score = |it: &T| score(it).unwrap_or(-1.0);
+    items.sort_by(|one, other| score(other).total_cmp(&score(one)));
 }
 
 /// Sorts the passages by the model's scores. Without an available model or a usable reply they keep
@@ -41,13 +96,16 @@ pub(crate) async fn rerank_with_model(
         notes.push("The passages were not reranked because no model is available.".to_owned());
         return Ok(passages);
     }
-    let asked = call
-        .ask::<RerankReply>(
-            build_request(question, &passages, &prompt_fence(call)),
-            None,
-        )
-        .await;
-    let judged = match asked {
+    let fence = prompt_fence(call);
+    let shown = passages.iter().take(MAX_RERANKED).enumerate();
+    let shown = shown.map(|(at, it)| {
+        let text = truncate_chars(&it.passage.text, SCORED_CHARS);
+        fence_passage(&fence, &[("id", &format!("p{}", at + 1))], &text)
+    });
+    let shown: Vec<String> = shown.collect();
+    let (key, all) = ("rerank".to_owned(), shown.join("\n\n"));
+    let request = score_request(key, "rerank", question, &all, shown.len(), &fence);
+    let scores = match call.ask::<PassageScores>(request, None).await {
         Ok(thinking) => thinking.value,
         Err(error @ ToolError::Cancelled) => return Err(error),
         Err(error) => {
@@ -57,65 +115,11 @@ pub(crate) async fn rerank_with_model(
             return Ok(passages);
         }
     };
-    for judgement in judged.scores {
-        let at = judgement.passage.checked_sub(1);
-        if let Some(passage) = at.and_then(|at| passages.get_mut(at)) {
-            passage.rerank_score = Some((judgement.score / 100.0).clamp(0.0, 1.0));
+    for (at, passage) in passages.iter_mut().enumerate().take(MAX_RERANKED) {
+        if let Some(score) = scores.get(at) {
+            passage.rerank_score = Some(score as f32);
         }
     }
-    // The sort is stable: passages without a score stay after those with one.
-    passages.sort_by(|a, b| {
-        let score = |it: &RetrievedPassage| it.rerank_score.unwrap_or(-1.0);
-        score(b).total_cmp(&score(a))
-    });
+    sort_by_score(&mut passages, |it| it.rerank_score.map(f64::from));
     Ok(passages)
-}
-
-fn build_request(
-    question: &str,
-    passages: &[RetrievedPassage],
-    fence: &PromptFence,
-) -> ModelRequest {
-    let shown = passages
-        .iter()
-        .take(MAX_RERANKED)
-        .enumerate()
-        .map(|(at, it)| {
-            let text = deliberate_core::truncate_chars(&it.passage.text, PASSAGE_CHARS);
-            fence_passage(fence, &[("id", &(at + 1).to_string())], &text)
-        });
-    let shown: Vec<String> = shown.collect();
-    let most = shown.len();
-    ModelRequest {
-        key: "rerank".to_owned(),
-        purpose: Purpose::new("rerank"),
-        system: include_str!("rerank.md").to_owned(),
-        messages: vec![ChatMessage::user(format!(
-            "{}\n\n{}",
-            fence.wrap("question", question),
-            shown.join("\n\n")
-        ))],
-        schema: json!({
-            "type": "object",
-            "properties": { "scores": {
-                "type": "array",
-                "maxItems": most,
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "passage": { "type": "integer", "minimum": 1, "maximum": most },
-                        "score": { "type": "integer", "minimum": 0, "maximum": 100 }
-                    },
-                    "required": ["passage", "score"],
-                    "additionalProperties": false
-                }
-            } },
-            "required": ["scores"],
-            "additionalProperties": false
-        }),
-        plain_text: PlainText::IsRefused,
-        max_tokens: 1_200,
-        temperature: 0.0,
-        ..ModelRequest::default()
-    }
 }

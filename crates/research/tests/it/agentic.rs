@@ -239,7 +239,7 @@ async fn a_model_may_settle_what_is_only_put_in_other_words() {
         room.script_reply("answer", &draft_reply(&[(claim, &["p2"])]));
         room.script_reply(
             "check",
-            &json!({ "claims": [{ "number": 1, "supported": true, "passage": "p2", "quote": quote }] }),
+            &json!({ "claims": [{ "number": 1, "verdict": "supported", "passage": "p2", "quote": quote }] }),
         );
         let mut arguments = question_arguments();
         arguments["max_retries"] = json!(0);
@@ -250,13 +250,14 @@ async fn a_model_may_settle_what_is_only_put_in_other_words() {
         let check = requests.iter().find(|it| it.purpose.as_str() == "check");
         let schema = check.unwrap().schema.to_string();
         assert!(
-            schema.find("\"quote\"") < schema.find("\"supported\""),
+            schema.find("\"reason\"") < schema.find("\"quote\"")
+                && schema.find("\"quote\"") < schema.find("\"verdict\""),
             "{schema}"
         );
         assert!(!schema.contains("\"maxLength\":400"), "{schema}");
         // Support by a model must be distinguishable from support by code.
         let by_model = status == "answered";
-        let judge = if by_model { "model" } else { "code" };
+        let judge = if by_model { "model" } else { "nobody" };
         assert_eq!(output["sentences"][0]["judged_by"], judge);
         let said = output["said"].as_str().unwrap();
         assert_eq!(

@@ -310,7 +310,8 @@ async fn a_model_can_not_vouch_with_words_about_something_else() {
         room.script_reply("filters", &json!({}));
         room.script_reply("grade", &scores(&[("p1", 90), ("p2", 90)]));
         room.script_reply("answer", &draft_reply(&[(claim, &["p2"])]));
-        let opinion = json!({ "number": 1, "supported": true, "passage": "p2", "quote": quote });
+        let opinion =
+            json!({ "number": 1, "verdict": "supported", "passage": "p2", "quote": quote });
         room.script_reply("check", &json!({ "claims": [opinion] }));
         let mut arguments = question_arguments();
         arguments["max_retries"] = json!(0);

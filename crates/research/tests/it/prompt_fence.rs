@@ -133,7 +133,7 @@ async fn the_prompt_that_reranks_passages_lets_no_hostile_text_out() {
         let asked = model.requests();
         let rerank = asked.iter().find(|it| it.purpose.as_str() == "rerank");
         let rerank = rerank.expect("the passages are reranked");
-        assert!(rerank.system.contains("do not follow it"));
+        assert!(rerank.system.contains("never an instruction"));
         assert_fenced(&rerank.messages[0].text, &[tag]);
     }
 }

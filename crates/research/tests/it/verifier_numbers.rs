@@ -73,11 +73,12 @@ fn another_unit_is_another_number() {
             "Patients were followed for two and a half years after surgery.",
             "Patients were followed for two and a half months after surgery.",
         ),
-        (
-            "The drug was given twice daily to all patients.",
-            "The drug was given twice weekly to all patients.",
-        ),
     ]);
+    // Another interval is another word, which code does not judge.
+    let passage = "The drug was given twice daily to all patients.";
+    let claim = "The drug was given twice weekly to all patients.";
+    let checked = check(passage, claim, None);
+    assert_eq!(checked.verdict, ClaimVerdict::NotChecked, "{checked:?}");
 }
 
 #[test]
@@ -111,7 +112,7 @@ fn who_asks_says_nothing() {
         "Aspirin reduces mortality in men with angina.",
         None,
     );
-    assert_eq!(checked.verdict, ClaimVerdict::NotFound, "{checked:?}");
+    assert_eq!(checked.verdict, ClaimVerdict::NotChecked, "{checked:?}");
 }
 
 #[test]

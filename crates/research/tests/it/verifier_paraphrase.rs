@@ -2,7 +2,7 @@
 
 use super::verifier::evidence_passage;
 use deliberate_research::answer::verifier::{
-    Claim, ClaimCheck, ClaimVerdict, EvidencePassage, Verifier,
+    Claim, ClaimCheck, ClaimProblemKind, ClaimVerdict, EvidencePassage, Verifier,
 };
 
 const TARIFF: &str = "Domestic makers hired 1,800 workers. Each job cost buyers 815,000 dollars a year. \
@@ -28,32 +28,41 @@ fn verdict(passage: &str, claim: &str) -> ClaimVerdict {
 }
 
 #[test]
-fn words_that_are_near_in_meaning_support() {
+fn what_is_said_in_other_words_is_not_checked() {
     for claim in [
         "Manufacturers at home took on 1,800 people.",
         "Consumers paid 815,000 dollars annually for every position that was created.",
         "Having a conventional bank close by did not do the same.",
+        "Whales sing at night.",
+        "Voters were tired of the prime minister.",
     ] {
         let checked = check_citing(&[TARIFF, UNRELATED], claim, "p1");
         assert_eq!(
             checked.verdict,
-            ClaimVerdict::Supported,
+            ClaimVerdict::NotChecked,
             "{claim}: {checked:?}"
         );
-        let [evidence] = checked.evidence.as_slice() else {
-            panic!("{claim}: {checked:?}");
-        };
-        assert_eq!(evidence.passage, "p1");
-        assert!(TARIFF.contains(&evidence.quote), "{evidence:?}");
+        assert_eq!(checked.problems, [], "{claim}");
     }
 }
 
 #[test]
-fn what_can_be_told_exactly_is_not_told_by_nearness() {
+fn what_can_be_told_exactly_is_told_in_any_words() {
+    for (claim, kind) in [
+        (
+            "Manufacturers at home took on 1,900 people.",
+            ClaimProblemKind::Number,
+        ),
+        (
+            "Manufacturers in Norway took on 1,800 people.",
+            ClaimProblemKind::Name,
+        ),
+    ] {
+        let checked = check_citing(&[TARIFF, UNRELATED], claim, "p1");
+        assert_eq!(checked.verdict, ClaimVerdict::NotFound, "{claim}");
+        assert_eq!(checked.problems[0].kind, kind, "{claim}");
+    }
     for claim in [
-        // A number, a name, a negation, a direction.
-        "Manufacturers at home took on 1,900 people.",
-        "Manufacturers in Norway took on 1,800 people.",
         "Manufacturers at home did not take on 1,800 people.",
         "Having a conventional bank close by did the same.",
         "Manufacturers at home lost 1,800 people.",
@@ -63,26 +72,12 @@ fn what_can_be_told_exactly_is_not_told_by_nearness() {
 }
 
 #[test]
-fn nearness_counts_only_in_what_is_cited() {
-    let claim = "Manufacturers at home took on 1,800 people.";
+fn a_claim_that_cites_no_passage_is_not_found() {
+    let claim = "Manufacturers at home took on many people.";
     let cited = check_citing(&[TARIFF, UNRELATED], claim, "p1");
-    assert_eq!(cited.verdict, ClaimVerdict::Supported);
-    for cited in ["p2", "p9"] {
-        let other = check_citing(&[TARIFF, UNRELATED], claim, cited);
-        assert_eq!(other.verdict, ClaimVerdict::NotFound, "{other:?}");
-    }
-}
-
-#[test]
-fn what_is_of_another_matter_is_not_near() {
-    for claim in [
-        "Whales sing at night.",
-        "The moon has no air.",
-        "Bread rises in a warm kitchen.",
-        "Voters were tired of the prime minister.",
-    ] {
-        assert_eq!(verdict(TARIFF, claim), ClaimVerdict::NotFound, "{claim}");
-    }
+    assert_eq!(cited.verdict, ClaimVerdict::NotChecked);
+    let other = check_citing(&[TARIFF, UNRELATED], claim, "p9");
+    assert_eq!(other.verdict, ClaimVerdict::NotFound, "{other:?}");
 }
 
 #[test]
@@ -96,34 +91,16 @@ fn the_same_twice() {
 
 #[test]
 fn other_ways_to_say_no() {
-    for (passage, claim) in [
-        (
-            "Memory never exceeded 48 gigabytes.",
-            "Memory stayed below 48 gigabytes.",
-        ),
-        (
-            "Ores came from Wales rather than Spain.",
-            "Ores came from Wales and not from Spain.",
-        ),
-        (
-            "A second reviewer had little effect on faults.",
-            "A second reviewer had no effect on faults.",
-        ),
-        (
-            "There was no rise in muscle pain. Falls were neither more nor less frequent.",
-            "Muscle pain was no more common.",
-        ),
-    ] {
+    for (passage, claim) in [(
+        "Ores came from Wales rather than Spain.",
+        "Ores came from Wales and not from Spain.",
+    )] {
         assert_eq!(verdict(passage, claim), ClaimVerdict::Supported, "{claim}");
     }
     for (passage, claim) in [
         (
             "Memory never exceeded 48 gigabytes.",
             "Memory rose above 48 gigabytes.",
-        ),
-        (
-            "Ores came from Wales rather than Spain.",
-            "Ores came from Spain and not from Wales.",
         ),
         (
             "A second reviewer had a large effect on faults.",
@@ -172,11 +149,4 @@ fn parts_in_words() {
     ] {
         assert_ne!(verdict(passage, claim), ClaimVerdict::Supported, "{claim}");
     }
-}
-
-#[test]
-fn a_common_word_at_the_beginning_is_no_name() {
-    let passage = "Volunteers with irritable bowels had no complaints after the bread.";
-    let claim = "People with irritable bowels had no complaints after the bread.";
-    assert_eq!(verdict(passage, claim), ClaimVerdict::Supported);
 }

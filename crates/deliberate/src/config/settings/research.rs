@@ -40,6 +40,8 @@ pub(crate) struct ResearchSettings {
     pub(crate) overlap_tokens: usize,
     /// Share of claims that must be supported.
     pub(crate) support: f64,
+    /// Whether a model judges what code cannot check.
+    pub(crate) model_judge: bool,
     /// Maximum model calls for one question.
     pub(crate) answer_model_calls: u32,
     /// Maximum tokens for one question.
@@ -96,6 +98,7 @@ impl ResearchSettings {
             passage_tokens: values.count("research.passage_tokens"),
             overlap_tokens: values.count("research.overlap_tokens"),
             support: number("research.support"),
+            model_judge: values.choice("research.judge") == "model",
             answer_model_calls: values.count("research.answer_model_calls"),
             answer_tokens: values.count("research.answer_tokens"),
             answer_time: values.milliseconds("research.answer_ms"),

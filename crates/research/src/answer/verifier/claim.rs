@@ -48,7 +48,7 @@ static CITATION_MARKS: LazyLock<Regex> = LazyLock::new(|| {
 /// Removes text that looks like the marks of an answer: only the check may set them.
 pub(super) fn strip_citation_marks(text: &str) -> String {
     let text = CITATION_MARKS.replace_all(text, "");
-    text.trim().trim_end_matches([' ', '≠']).to_owned()
+    text.trim().trim_end_matches([' ', '≠', '~']).to_owned()
 }
 
 /// Phrases that say that the passages do not answer.

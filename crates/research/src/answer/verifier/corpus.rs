@@ -3,22 +3,20 @@
 use std::{
     collections::{HashMap, HashSet},
     ops::Range,
-    sync::OnceLock,
 };
 
 use super::{
-    EvidencePassage,
-    numbers::{number::Decimal, numbered_entities::is_about_other_entity},
+    EvidencePassage, Heuristic, HeuristicSet,
+    numbers::number::{Decimal, Number},
     quotes::fuzzy_match::NormalizedText,
-    sentence_features::{SentenceFeatures, WordUsage},
+    sentence_features::{SentenceFeatures, strip_possessive},
     sentence_window::SentenceWindow,
-    similarity::word_vectors::{WordVectors, embed_words},
     text::{
         lexicon,
-        sentence_splitter::sentence_spans,
         tokenizer::{LetterCase, TextToken, TextTokenKind, tokenize},
     },
 };
+use crate::sentences::sentence_spans;
 
 /// The analyzed passages of one check.
 pub(super) struct Corpus {
@@ -31,6 +29,7 @@ pub(super) struct Corpus {
     /// Words that some passage writes as names, and words in lower case.
     names: HashSet<String>,
     words: HashSet<String>,
+    pub(super) heuristics: HeuristicSet,
 }
 
 /// An analyzed passage.
@@ -42,17 +41,21 @@ pub(super) struct CorpusPassage {
     pub(super) features: SentenceFeatures,
     /// Features of the authors and the title.
     pub(super) title: SentenceFeatures,
-    /// Word vectors, computed on first use.
-    word_vectors: OnceLock<WordVectors>,
     /// Index of the first sentence in `Corpus::sentences`.
     first_sentence: usize,
 }
 
 impl CorpusPassage {
-    /// Vectors of the common words.
-    pub(super) fn word_vectors(&self) -> &WordVectors {
-        self.word_vectors
-            .get_or_init(|| embed_words(&self.features))
+    /// Whether the text, the authors, or the title contain a name, given in lower case.
+    pub(super) fn has_name(&self, name: &str) -> bool {
+        let name = strip_possessive(name);
+        self.features.has_name(name) || self.title.has_name(name)
+    }
+
+    pub(super) fn is_publication_year(&self, number: &Number) -> bool {
+        let year = self.source.credit.year;
+        let year = year.and_then(|it| Decimal::parse(&it.to_string()));
+        number.unit.is_none() && year.as_ref() == Some(&number.value)
     }
 }
 
@@ -72,11 +75,8 @@ const MAX_SENTENCE_GAP: usize = 3;
 /// Sentences with the same text except for numbers that are compared with a claim.
 const MAX_SAME_SHAPE: usize = 200;
 
-/// Weight of a word that is in no passage: it is usually a synonym of one that is.
-const UNKNOWN_WORD_FACTOR: f64 = 0.55;
-
 impl Corpus {
-    pub(super) fn new(sources: &[EvidencePassage]) -> Self {
+    pub(super) fn new(sources: &[EvidencePassage], heuristics: HeuristicSet) -> Self {
         let mut left = MAX_BYTES;
         let sources = sources.iter().take_while(|source| {
             let fits = source.text.len() <= left;
@@ -91,6 +91,7 @@ impl Corpus {
             sentences_by_shape: HashMap::new(),
             names: HashSet::new(),
             words: HashSet::new(),
+            heuristics,
         };
         for source in &sources {
             corpus.collect_names(&source.text);
@@ -122,13 +123,8 @@ impl Corpus {
 
     pub(super) fn analyze(&self, text: &str) -> SentenceFeatures {
         SentenceFeatures::extract(text, &|word| {
-            if self.names.contains(word) {
-                WordUsage::Name
-            } else if self.words.contains(word) {
-                WordUsage::Word
-            } else {
-                WordUsage::Unknown
-            }
+            let known = self.names.contains(word) || self.words.contains(word);
+            known.then(|| self.names.contains(word))
         })
     }
 
@@ -175,26 +171,16 @@ impl Corpus {
             features: self.analyze(&source.text),
             title: self.analyze(&format!("{}. {}", credit.authors.join(" "), credit.title)),
             sentence_spans: spans,
-            word_vectors: OnceLock::new(),
             first_sentence: first,
             source,
         });
     }
 
-    pub(super) fn contains_word(&self, key: &str) -> bool {
-        self.sentences_by_word.contains_key(key)
-    }
-
     /// Weight of a word: the rarer, the higher.
     pub(super) fn word_weight(&self, key: &str) -> f64 {
         let all = self.sentences.len() as f64;
-        match self.sentences_by_word.get(key) {
-            Some(holders) => {
-                let rare = ((all + 1.0) / (holders.len() as f64 + 0.5)).ln();
-                rare.clamp(0.5, 4.0)
-            }
-            None => UNKNOWN_WORD_FACTOR * ((all + 1.0) / 0.5).ln().clamp(0.5, 4.0),
-        }
+        let holders = self.sentences_by_word.get(key).map_or(0, Vec::len);
+        ((all + 1.0) / (holders as f64 + 0.5)).ln().clamp(0.5, 4.0)
     }
 
     /// Weighted share of the wanted words that are there, 0 to 1.
@@ -242,21 +228,6 @@ impl Corpus {
         self.analyze(text.unwrap_or_default())
     }
 
-    /// Features of each sentence of a window.
-    pub(super) fn window_sentences(
-        &self,
-        window: &SentenceWindow,
-    ) -> impl Iterator<Item = &SentenceFeatures> {
-        let first = self
-            .passages
-            .get(window.passage)
-            .map(|it| it.first_sentence);
-        let numbers = first.map(|first| first + window.first..=first + window.last);
-        let sentences = numbers.into_iter().flatten();
-        let sentences = sentences.filter_map(|it| self.sentences.get(it));
-        sentences.map(|it| &it.features)
-    }
-
     /// Byte range of a window in its passage.
     pub(super) fn window_span(&self, window: &SentenceWindow) -> Option<Range<usize>> {
         let passage = self.passages.get(window.passage)?;
@@ -299,6 +270,9 @@ impl Corpus {
                 last: to,
             };
             windows.push((at(sentence.number, sentence.number), score));
+            if !self.heuristics.contains(Heuristic::SentencePairs) {
+                continue;
+            }
             let before = sentence.number.checked_sub(1);
             let pairs = [
                 before.map(|it| at(it, sentence.number)),
@@ -313,7 +287,9 @@ impl Corpus {
                 }
             }
         }
-        self.add_distant_pairs(&mut windows, &wanted);
+        if self.heuristics.contains(Heuristic::SentencePairs) {
+            self.add_distant_pairs(&mut windows, &wanted);
+        }
         windows.sort_by(|one, other| other.1.total_cmp(&one.1));
         windows
     }
@@ -368,7 +344,6 @@ impl Corpus {
         };
         let all = alike.iter().take(MAX_SAME_SHAPE);
         let all = all.filter_map(|&it| self.sentences.get(usize::try_from(it).ok()?));
-        let all = all.filter(|it| !is_about_other_entity(claim, &it.features));
         all.filter_map(|sentence| {
             let spoken = |it: &&TextToken| it.kind != TextTokenKind::Break;
             let mine = claim.tokens.iter().filter(spoken);

@@ -1,22 +1,17 @@
 //! Compares a claim with a window of sentences: which of its numbers and names are there, and what
 //! the sentences have instead.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{
-    ClaimProblem, ClaimProblemKind,
+    ClaimProblem, ClaimProblemKind, Heuristic,
     corpus::{Corpus, CorpusPassage},
-    entities::substitution,
     numbers::{
-        consistency,
+        consistency::are_adjacent,
         equality::{NumberMatch, compare_numbers},
-        number::{Decimal, Number, NumberBound, RangeEnd},
-        numbered_entities::is_about_other_entity,
+        number::{Number, NumberBound, RangeEnd},
     },
-    polarity::{contrast, modality_check, polarity_check},
     sentence_features::{SentenceFeatures, strip_possessive},
-    similarity::word_vectors::TextVector,
-    text::{lexicon, tokenizer::LetterCase},
 };
 
 /// A claim and the window that it is compared with.
@@ -38,11 +33,9 @@ pub(crate) struct Discrepancies {
     pub(super) conflicts: Vec<ClaimProblem>,
     /// The window does not say it.
     pub(super) missing: Vec<ClaimProblem>,
+    /// A number may be computed from others.
+    pub(super) computed: bool,
 }
-
-/// A different number is the one that is meant if its context fits the claim better by this much
-/// than the context of the equal number.
-const MIN_FIT_MARGIN: f64 = 0.3;
 
 /// Two numbers are swapped if each fits the other's context better by this much in total.
 const MIN_SWAP_MARGIN: f64 = 0.12;
@@ -56,11 +49,9 @@ type NumberContext<'a> = (&'a Number, HashMap<&'a str, f64>);
 /// Below this context fit a number or name of the window is about something else.
 const MIN_FIT: f64 = 0.34;
 
-/// A possible name is a common word if it is at least this similar to a common word.
-const MIN_COMMON_WORD_SIMILARITY: f64 = 0.65;
-
 impl ClaimEvidencePair<'_> {
     pub(super) fn compare(&self) -> Discrepancies {
+        let on = |it: Heuristic| self.corpus.heuristics.contains(it);
         let mut findings = Discrepancies::default();
         let numbers = self.window.numbers.iter();
         let places: Vec<NumberContext<'_>> = numbers
@@ -69,22 +60,13 @@ impl ClaimEvidencePair<'_> {
         for number in &self.claim.numbers {
             self.compare_number(number, &places, &mut findings);
         }
-        self.find_swapped_numbers(&mut findings);
-        for &name in &self.claim.names {
-            self.compare_name(name, true, &mut findings);
+        if on(Heuristic::SwappedNumbers) {
+            self.find_swapped_numbers(&mut findings);
         }
-        for &name in &self.claim.possible_names {
-            self.compare_name(name, false, &mut findings);
-        }
-        polarity_check::compare(self, &mut findings);
-        modality_check::compare(self, &mut findings);
-        substitution::compare(self, &mut findings);
-        contrast::compare(self, &mut findings);
-        // Numbers of another entity do not contradict the claim.
-        if is_about_other_entity(self.claim, self.window) {
-            let number = |it: &mut ClaimProblem| it.kind == ClaimProblemKind::Number;
-            let numbers = findings.conflicts.extract_if(.., number);
-            findings.missing.extend(numbers);
+        if on(Heuristic::Names) {
+            for &name in &self.claim.names {
+                self.compare_name(name, &mut findings);
+            }
         }
         findings
     }
@@ -111,7 +93,9 @@ impl ClaimEvidencePair<'_> {
                 .map(|(it, there)| (self.corpus.context_fit(&around, there), *it))
                 .max_by(|one, other| one.0.total_cmp(&other.0))
         };
-        let (same, other) = (best(NumberMatch::Same), best(NumberMatch::Different));
+        if best(NumberMatch::Same).is_some() {
+            return;
+        }
         let problem = |instead: Option<&Number>| {
             let instead = instead.map(|it| {
                 shown(
@@ -122,29 +106,13 @@ impl ClaimEvidencePair<'_> {
             });
             ClaimProblem::new(ClaimProblemKind::Number, claimed.clone(), instead)
         };
-        match (same, other) {
-            (Some((fits, it)), other) => {
-                let taken = |it: &Number| {
-                    self.claim
-                        .numbers
-                        .iter()
-                        .any(|mine| compare_numbers(mine, it) == NumberMatch::Same)
-                };
-                if let Some((better, other)) = other
-                    && better - fits > MIN_FIT_MARGIN
-                    && other.value.is_integer() == number.value.is_integer()
-                    && !taken(other)
-                {
-                    findings.conflicts.push(problem(Some(other)));
-                } else if let Some(rival) = self.find_other_owner(number, it) {
-                    findings.conflicts.push(rival);
-                }
-            }
-            (None, _) if self.is_publication_year(number) => {}
-            (None, Some((fits, other))) if fits >= MIN_FIT || around.is_empty() => {
+        match best(NumberMatch::Different) {
+            _ if self.passage.is_publication_year(number) => {}
+            Some((fits, other)) if fits >= MIN_FIT || around.is_empty() => {
                 findings.conflicts.push(problem(Some(other)));
             }
-            (None, _) => findings.missing.push(problem(None)),
+            _ if self.claim.may_be_computed(number) => findings.computed = true,
+            _ => findings.missing.push(problem(None)),
         }
     }
 
@@ -179,8 +147,8 @@ impl ClaimEvidencePair<'_> {
                     continue;
                 }
                 // `from 3 to 5` means the same everywhere.
-                if consistency::are_adjacent(self.claim, one, other)
-                    && consistency::are_adjacent(self.window, one_said, other_said)
+                if are_adjacent(self.claim, one, other)
+                    && are_adjacent(self.window, one_said, other_said)
                 {
                     continue;
                 }
@@ -203,154 +171,18 @@ impl ClaimEvidencePair<'_> {
         }
     }
 
-    fn is_publication_year(&self, number: &Number) -> bool {
-        let year = self.passage.source.credit.year;
-        let year = year.and_then(|it| Decimal::parse(&it.to_string()));
-        number.unit.is_none() && year.as_ref() == Some(&number.value)
-    }
-
-    /// Finds the name that the number belongs to in the window, if the claim assigns it to another
-    /// name that the window contains elsewhere.
-    fn find_other_owner(&self, claimed: &Number, said: &Number) -> Option<ClaimProblem> {
-        let near = |of: &SentenceFeatures, number: &Number| -> Vec<String> {
-            let part = of.clause_ids.get(number.from).copied();
-            let names = of
-                .names
-                .iter()
-                .filter(|at| of.clause_ids.get(**at).copied() == part);
-            let names = names.filter_map(|&at| of.token(at));
-            names
-                .map(|it| strip_possessive(&it.text).to_owned())
-                .collect()
-        };
-        let mine = near(self.claim, claimed);
-        let theirs = near(self.window, said);
-        let all_mine: Vec<String> = self
-            .claim
-            .names
-            .iter()
-            .filter_map(|&at| self.claim.token(at))
-            .map(|it| strip_possessive(&it.text).to_owned())
-            .collect();
-        let rival = theirs.iter().find(|it| !all_mine.contains(it))?;
-        let away = mine.iter().find(|it| {
-            !theirs.contains(it) && self.window.has_name(it) && !self.is_author_or_title_word(it)
-        })?;
-        Some(ClaimProblem::new(
-            ClaimProblemKind::Name,
-            away.clone(),
-            Some(rival.clone()),
-        ))
-    }
-
-    /// Whether a name is in the authors or the title of the passage.
-    fn is_author_or_title_word(&self, name: &str) -> bool {
-        self.passage.title.has_name(name)
-    }
-
-    /// Compares a name of the claim. `surely` means that the token is certainly a name.
-    fn compare_name(&self, at: usize, surely: bool, findings: &mut Discrepancies) {
+    /// A name must be in the passage; the window need not repeat what it is about.
+    fn compare_name(&self, at: usize, findings: &mut Discrepancies) {
         let Some(token) = self.claim.token(at) else {
             return;
         };
         let name = strip_possessive(&token.text);
-        if self.window.has_name(name) {
-            return;
+        if !self.passage.has_name(name) {
+            let written = self.claim_text.get(token.start..token.end);
+            let written = written.unwrap_or_default();
+            let problem = ClaimProblem::new(ClaimProblemKind::Name, written, None);
+            findings.missing.push(problem);
         }
-        let short = token.case == LetterCase::MultipleCapitals
-            && (self.passage.features.expands_acronym(name));
-        if short || self.is_acronym_word(at) || (!surely && self.is_common_word(name)) {
-            return;
-        }
-        let written = self
-            .claim_text
-            .get(token.start..token.end)
-            .unwrap_or_default();
-        let elsewhere = self.is_author_or_title_word(name) || self.passage.features.has_name(name);
-        match self.find_rival_name(at, surely) {
-            Some(rival) if !self.is_author_or_title_word(name) => {
-                findings.conflicts.push(ClaimProblem::new(
-                    ClaimProblemKind::Name,
-                    written,
-                    Some(rival),
-                ));
-            }
-            _ if elsewhere || !surely => {}
-            _ => {
-                let problem = ClaimProblem::new(ClaimProblemKind::Name, written, None);
-                findings.missing.push(problem);
-            }
-        }
-    }
-
-    /// Whether a possible name is only a word that begins the claim: it has a synonym, or it is
-    /// similar to a common word of the window.
-    fn is_common_word(&self, word: &str) -> bool {
-        let meanings = self.passage.word_vectors();
-        let near = || {
-            let own = TextVector::embed(word);
-            let keys = self.window.keys.iter().flatten();
-            let mut there = keys.filter_map(|it| meanings.get(it));
-            there.any(|it| own.word_similarity(it) >= MIN_COMMON_WORD_SIMILARITY)
-        };
-        lexicon::canonical_synonym(word).is_some() || near()
-    }
-
-    /// Whether the name is part of the long form of an acronym in the window.
-    fn is_acronym_word(&self, at: usize) -> bool {
-        let shorts = self
-            .window
-            .names
-            .iter()
-            .filter_map(|&it| self.window.token(it));
-        shorts
-            .filter(|it| {
-                it.case == LetterCase::MultipleCapitals
-                    && (3..=6).contains(&it.text.chars().count())
-            })
-            .filter(|it| it.text.chars().all(char::is_alphabetic))
-            .any(|short| {
-                let length = short.text.chars().count();
-                (0..length).any(|back| {
-                    let letters = short.text.chars().enumerate();
-                    let from = at.checked_sub(back);
-                    letters.into_iter().all(|(offset, letter)| {
-                        let token = from.and_then(|from| self.claim.token(from + offset));
-                        token.and_then(|it| it.text.chars().next()) == Some(letter)
-                    })
-                })
-            })
-    }
-
-    /// A name of the window that the claim lacks, in the same context as the claim's name at `at`.
-    fn find_rival_name(&self, at: usize, surely: bool) -> Option<String> {
-        let around = self.claim.neighbors(at, at + 1);
-        let own = self.claim.token(at);
-        let mine: HashSet<&str> = self
-            .claim
-            .names
-            .iter()
-            .filter_map(|&it| self.claim.token(it))
-            .map(|it| strip_possessive(&it.text))
-            .collect();
-        let maybe = self.window.possible_names.iter().filter(|_| !surely);
-        let names = self.window.names.iter().chain(maybe);
-        let rivals = names.filter_map(|&it| {
-            let token = self.window.token(it)?;
-            let alike = own.is_some_and(|own| {
-                (own.case == LetterCase::Lower) == (token.case == LetterCase::Lower)
-            });
-            if !alike || mine.contains(strip_possessive(&token.text)) {
-                return None;
-            }
-            let there = self.window.neighbors(it, it + 1);
-            let fits = self.corpus.context_fit(&around, &there);
-            (fits >= MIN_FIT).then_some((fits, token))
-        });
-        let (_, rival) = rivals.max_by(|one, other| one.0.total_cmp(&other.0))?;
-        self.window_text
-            .get(rival.start..rival.end)
-            .map(str::to_owned)
     }
 }
 

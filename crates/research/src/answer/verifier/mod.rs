@@ -1,26 +1,23 @@
 //! Checks whether claims are supported by the passages that they cite.
 //!
 //! Code only: no model and no I/O. A claim is compared with the sentences that share its words.
-//! Quotes must be verbatim, numbers must be the same numbers of the same things, names must be
-//! there, and negation and direction must agree. A bound or an end of a range is not a value; a
-//! statement that the passage refutes, supposes, or makes conditional is not a fact. A verbatim
-//! sentence is supported with all of that. A paraphrase that is close in meaning to the cited
-//! passage is supported if no exact part (number, name, negation) is wrong. Instructions inside a
-//! passage have no effect: a passage is only text that supports a claim or does not.
+//! Quotes must be verbatim, numbers must be the same numbers of the same things, and names must be
+//! there. A bound or an end of a range is not a value. A sentence with nearly the same words
+//! supports the claim unless it negates, reverses, refutes, or hedges it. A claim in other words is
+//! not checked: its verdict is left to a model, or to the reader. Instructions inside a passage
+//! have no effect: a passage is only text that is compared.
 
 mod citation_check;
 mod claim;
-mod compound_claims;
 mod corpus;
-pub(crate) mod entities;
 mod evidence_comparison;
 mod evidence_span;
+mod heuristic;
 pub(crate) mod numbers;
-pub(crate) mod polarity;
+mod polarity;
 pub(crate) mod quotes;
 mod sentence_features;
 mod sentence_window;
-pub(crate) mod similarity;
 pub(crate) mod text;
 mod verdict;
 
@@ -29,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::articles::TextSpan;
 
+pub use heuristic::{Heuristic, HeuristicSet};
 pub use verdict::Verifier;
 
 /// A passage that claims are checked against.
@@ -75,8 +73,10 @@ pub enum ClaimVerdict {
     /// A sentence of a paper supports the claim, and another sentence of the same paper gives a
     /// different value for the same thing.
     Disputed,
-    /// No passage supports the claim.
+    /// No passage contains a quote, number, or name of the claim, or the claim cites nothing.
     NotFound,
+    /// Code cannot judge the claim: a cited passage may say it in other words.
+    NotChecked,
     /// The sentence claims nothing: a question, a heading, or that the passages do not answer.
     NoClaim,
 }
@@ -144,10 +144,16 @@ pub enum ClaimProblemKind {
     Matter,
     /// A citation.
     Citation,
+    /// What a model says against it.
+    Judgment,
 }
 
 impl ClaimProblem {
-    fn new(kind: ClaimProblemKind, claimed: impl Into<String>, instead: Option<String>) -> Self {
+    pub(super) fn new(
+        kind: ClaimProblemKind,
+        claimed: impl Into<String>,
+        instead: Option<String>,
+    ) -> Self {
         Self {
             kind,
             claimed: deliberate_core::truncate_chars(&claimed.into(), MAX_PROBLEM_CHARS),
@@ -158,7 +164,7 @@ impl ClaimProblem {
 
 /// Splits a text into sentences.
 pub fn split_sentences(text: &str) -> Vec<String> {
-    let spans = text::sentence_splitter::sentence_spans(text).into_iter();
+    let spans = crate::sentences::sentence_spans(text).into_iter();
     let texts = spans.filter_map(|it| text.get(it));
     texts.map(str::to_owned).collect()
 }
@@ -176,9 +182,7 @@ pub fn split_claims(text: &str) -> Vec<String> {
 
 /// Match keys of the words of a text, without stop words.
 pub(super) fn content_words(text: &str) -> std::collections::HashSet<String> {
-    let analysis = sentence_features::SentenceFeatures::extract(text, &|_| {
-        sentence_features::WordUsage::Unknown
-    });
+    let analysis = sentence_features::SentenceFeatures::extract(text, &|_| None);
     analysis.keys.into_iter().flatten().collect()
 }
 
@@ -234,6 +238,7 @@ impl std::fmt::Display for ClaimProblem {
                 "the passage says it only under a condition, as a possibility, or as a former belief"
             ),
             (ClaimProblemKind::Matter, _) => write!(f, "no passage says this"),
+            (ClaimProblemKind::Judgment, _) => write!(f, "a model says: {claimed}"),
             (ClaimProblemKind::Citation, Some(instead)) if claimed.is_empty() => write!(
                 f,
                 "it cites none of the passages; the check found that {instead} supports it"

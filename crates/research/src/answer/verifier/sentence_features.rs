@@ -1,5 +1,4 @@
-//! Features of a text: the match keys of its words, its numbers, its names, its directions, and
-//! its negations.
+//! Features of a text: the match keys of its words, its numbers, its names, and its directions.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,16 +6,13 @@ use std::{
 };
 
 use super::{
-    entities::domain_terms::is_domain_term,
-    numbers::{number::Number, parser::parse_numbers},
-    polarity::{
-        modality::{Modality, token_modalities},
-        negation_scope::{clause_ids, find_directions, find_negations},
-        negative_prefixes::strip_negative_prefix,
+    numbers::{
+        number::{Number, NumberBound},
+        parser::parse_numbers,
+        units::FOLD,
     },
     text::{
-        lexicon::{self, AxisDirection},
-        stemmer::stem,
+        lexicon::{self, AxisDirection, WordForce},
         tokenizer::{LetterCase, TextToken, TextTokenKind, tokenize},
     },
 };
@@ -28,20 +24,12 @@ pub(crate) struct SentenceFeatures {
     pub(super) numbers: Vec<Number>,
     /// Match key of each token; `None` for stop words and tokens without meaning.
     pub(super) keys: Vec<Option<String>>,
-    /// Whether each token is negated.
-    pub(super) negated: Vec<bool>,
-    /// For each negation, its main target tokens.
-    pub(super) negation_targets: Vec<Vec<usize>>,
     /// Clause of each token; a clause ends where the subject changes.
     pub(super) clause_ids: Vec<u32>,
     /// Tokens that are names.
     pub(super) names: Vec<usize>,
-    /// Tokens that may be names: unknown words at the beginning of a sentence.
-    pub(super) possible_names: Vec<usize>,
     /// Tokens with a direction.
     pub(super) directions: Vec<(usize, AxisDirection)>,
-    /// Modality of each token; `None` for a fact.
-    modalities: Vec<Option<Modality>>,
 }
 
 /// Tokens on each side that belong to the context of a token.
@@ -50,39 +38,28 @@ const NEIGHBOR_WINDOW: usize = 10;
 /// Distance at which a neighbor counts half.
 const HALF_WEIGHT_DISTANCE: f64 = 4.0;
 
-/// How the other passages use a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WordUsage {
-    Name,
-    /// As a common word.
-    Word,
-    Unknown,
-}
-
 impl SentenceFeatures {
-    /// Extracts the features of a text. `known` tells how other texts use a lower-case word.
-    pub(super) fn extract(text: &str, known: &dyn Fn(&str) -> WordUsage) -> Self {
+    /// Extracts the features of a text. `is_name` tells whether other texts use a word, given in
+    /// lower case, as a name; `None` if they do not use it.
+    pub(super) fn extract(text: &str, is_name: &dyn Fn(&str) -> Option<bool>) -> Self {
         let tokens = tokenize(text);
         let numbers = parse_numbers(text, &tokens);
         let in_number = number_token_mask(&tokens, &numbers);
-        let keys: Vec<Option<String>> = tokens
-            .iter()
-            .zip(&in_number)
-            .map(|(token, in_number)| match_key(token, *in_number))
-            .collect();
-        let (names, possible_names) = find_names(&tokens, &in_number, known);
-        let modalities = token_modalities(&tokens);
-        let wrong = |at: usize| modalities.get(at).copied().flatten() == Some(Modality::Refuted);
-        let (negated, negation_targets) = find_negations(&tokens, &keys, &wrong);
+        let keys = tokens.iter().zip(&in_number);
+        let directions = tokens.iter().enumerate().filter_map(|(at, token)| {
+            let word = token.kind == TextTokenKind::Word && !is_bound_word(&tokens, at);
+            Some((at, word.then(|| lexicon::direction(&token.text)).flatten()?))
+        });
         Self {
-            directions: find_directions(&tokens),
-            modalities,
-            negated,
-            negation_targets,
+            directions: directions.collect(),
             clause_ids: clause_ids(&tokens),
-            names,
-            possible_names,
-            keys,
+            names: find_names(&tokens, &in_number, is_name),
+            keys: keys
+                .enumerate()
+                .map(|(at, (token, in_number))| {
+                    match_key(token, *in_number || is_bound_word(&tokens, at))
+                })
+                .collect(),
             numbers,
             tokens,
         }
@@ -117,23 +94,22 @@ impl SentenceFeatures {
         self.tokens.get(at)
     }
 
-    pub(super) fn modality(&self, at: usize) -> Option<Modality> {
-        self.modalities.get(at).copied().flatten()
-    }
-
-    pub(super) fn has_modality(&self, frame: Modality) -> bool {
-        self.modalities.contains(&Some(frame))
-    }
-
-    pub(super) fn is_negated(&self, at: usize) -> bool {
-        self.negated.get(at).copied().unwrap_or(false)
-    }
-
     /// Byte range of the tokens.
     pub(super) fn span(&self, from: usize, to: usize) -> Option<Range<usize>> {
         let first = self.tokens.get(from)?;
         let last = self.tokens.get(to.checked_sub(1)?)?;
         Some(first.start..last.end.max(first.start))
+    }
+
+    /// Whether a claim may have computed a number, so that no passage needs to contain it: it is
+    /// written in words or rounded, a factor, or a difference of percentages.
+    pub(super) fn may_be_computed(&self, number: &Number) -> bool {
+        let token = self.token(number.from);
+        number.bound == NumberBound::Approximate
+            || token.is_some_and(|it| it.kind == TextTokenKind::Word)
+            || number
+                .unit
+                .is_some_and(|it| it == FOLD || it.dimension == "percentage point")
     }
 
     /// Whether the text contains a name, given in lower case.
@@ -154,24 +130,6 @@ impl SentenceFeatures {
                     && name_forms(plain).iter().any(|it| forms.contains(it))
             }
         })
-    }
-
-    /// Whether consecutive words begin with the letters of an acronym.
-    pub(super) fn expands_acronym(&self, short: &str) -> bool {
-        let letters: Vec<char> = short.chars().collect();
-        // Two letters match anywhere, and a code is not an acronym.
-        if !(3..=6).contains(&letters.len()) || !letters.iter().all(|it| it.is_alphabetic()) {
-            return false;
-        }
-        let words: Vec<char> = self
-            .tokens
-            .iter()
-            .filter(|it| it.is_word_like() && !lexicon::is_stop_word(&it.text))
-            .filter_map(|it| it.text.chars().next())
-            .collect();
-        words
-            .windows(letters.len())
-            .any(|window| window == letters.as_slice())
     }
 }
 
@@ -203,6 +161,28 @@ fn number_token_mask(tokens: &[TextToken], numbers: &[Number]) -> Vec<bool> {
     within
 }
 
+/// Whether a word bounds a number and has no direction: `at least 5`, `5 or more`, `more than 5`.
+fn is_bound_word(tokens: &[TextToken], at: usize) -> bool {
+    let word = |at: Option<usize>| at.and_then(|it| tokens.get(it)).map_or("", |it| &it.text);
+    let number = tokens
+        .get(at + 2)
+        .is_some_and(|it| it.kind == TextTokenKind::Number);
+    let before = word(at.checked_sub(1));
+    match word(Some(at)) {
+        "least" | "most" => before == "at",
+        "more" | "less" | "fewer" | "older" | "younger" | "higher" | "lower" | "greater" => {
+            before == "or" || (word(Some(at + 1)) == "than" && number)
+        }
+        _ => false,
+    }
+}
+
+/// The match key of the opposite direction, if a key is one of a direction.
+pub(super) fn opposite_key(key: &str) -> Option<String> {
+    let down = key.strip_prefix('+').map(|it| format!("-{it}"));
+    down.or_else(|| key.strip_prefix('-').map(|it| format!("+{it}")))
+}
+
 fn match_key(token: &TextToken, in_number: bool) -> Option<String> {
     match token.kind {
         TextTokenKind::Code => Some(token.text.replace('-', "")),
@@ -212,32 +192,42 @@ fn match_key(token: &TextToken, in_number: bool) -> Option<String> {
                 let sign = if direction.up { '+' } else { '-' };
                 return Some(format!("{sign}{}", direction.axis));
             }
-            if let Some(rest) = strip_negative_prefix(&token.text) {
-                return Some(stem(rest));
-            }
             let letter = token.text.chars().count() == 1 && token.case == LetterCase::Lower;
-            let light = letter || lexicon::is_stop_word(strip_possessive(&token.text));
+            // These words are compared on their own.
+            let turns = lexicon::force(&token.text).is_some_and(|it| it != WordForce::Softens);
+            let light = letter || turns || lexicon::is_stop_word(strip_possessive(&token.text));
             (!light).then(|| token.stem.clone())
         }
         _ => None,
     }
 }
 
-/// Whether a name continues after the token: `Smith et al.`, `Smith and Jones`.
-fn continues_as_name(tokens: &[TextToken], at: usize) -> bool {
-    let next = tokens.get(at + 1).map_or("", |it| it.text.as_str());
-    let after = tokens.get(at + 2).map(|it| it.case);
-    next == "et" || (next == "and" && after == Some(LetterCase::Capital))
+/// The number of the clause that each token belongs to.
+fn clause_ids(tokens: &[TextToken]) -> Vec<u32> {
+    let mut part = 0;
+    let mut all = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let ends = token.kind == TextTokenKind::Break
+            && matches!(token.text.as_str(), ";" | "." | "—" | "?" | "!");
+        let turns = token.kind == TextTokenKind::Word
+            && matches!(
+                token.text.as_str(),
+                "but" | "while" | "whereas" | "although" | "though" | "however" | "yet" | "despite"
+            );
+        part += u32::from(ends || turns);
+        all.push(part);
+    }
+    all
 }
 
-/// Finds names and possible names.
+/// Finds names: codes, words in capitals, and capitalized words that do not begin a sentence or
+/// that other texts use as names.
 fn find_names(
     tokens: &[TextToken],
     in_number: &[bool],
-    known: &dyn Fn(&str) -> WordUsage,
-) -> (Vec<usize>, Vec<usize>) {
+    is_name: &dyn Fn(&str) -> Option<bool>,
+) -> Vec<usize> {
     let mut all = Vec::new();
-    let mut maybe = Vec::new();
     let mut first = true;
     for (at, token) in tokens.iter().enumerate() {
         if !token.is_word_like() {
@@ -245,32 +235,18 @@ fn find_names(
             continue;
         }
         let begins = std::mem::replace(&mut first, false);
-        if in_number.get(at).copied().unwrap_or(false) {
-            continue;
-        }
         let plain = strip_possessive(&token.text);
         let named = match (token.kind, token.case) {
             (TextTokenKind::Code, _) | (_, LetterCase::MultipleCapitals) => true,
             (_, LetterCase::Capital) if lexicon::is_stop_word(plain) => false,
-            (_, LetterCase::Capital) => match known(plain) {
-                WordUsage::Name => true,
-                WordUsage::Word => is_domain_term(plain),
-                WordUsage::Unknown => {
-                    let sure = !begins || is_domain_term(plain) || continues_as_name(tokens, at);
-                    let verb = ["ing", "ed", "ly"].iter().any(|it| plain.ends_with(it));
-                    if !sure && !verb && lexicon::direction(plain).is_none() {
-                        maybe.push(at);
-                    }
-                    sure
-                }
-            },
-            (_, LetterCase::Lower) => is_domain_term(plain),
+            (_, LetterCase::Capital) => is_name(plain).unwrap_or(!begins),
+            (_, LetterCase::Lower) => false,
         };
-        if named {
+        if named && !in_number.get(at).copied().unwrap_or(false) {
             all.push(at);
         }
     }
-    (all, maybe)
+    all
 }
 
 #[cfg(test)]
@@ -278,20 +254,7 @@ mod tests {
     use super::*;
 
     fn features(text: &str) -> SentenceFeatures {
-        SentenceFeatures::extract(text, &|_| WordUsage::Unknown)
-    }
-
-    #[test]
-    fn what_is_negated() {
-        let found = features("The drug did not lower pain, but it lowered fever");
-        let negated: Vec<&str> = found
-            .tokens
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| found.is_negated(*at))
-            .map(|(_, it)| it.text.as_str())
-            .collect();
-        assert_eq!(negated, ["lower", "pain"]);
+        SentenceFeatures::extract(text, &|_| None)
     }
 
     #[test]
@@ -303,9 +266,8 @@ mod tests {
             .filter_map(|&at| found.token(at))
             .map(|it| it.text.as_str())
             .collect();
-        assert_eq!(names, ["stanford", "bert", "il-6", "metformin", "germany"]);
+        assert_eq!(names, ["stanford", "bert", "il-6", "germany"]);
         assert!(found.has_name("german"));
         assert!(!found.has_name("austria"));
-        assert!(features("a randomised controlled trial").expands_acronym("rct"));
     }
 }

@@ -1,19 +1,28 @@
 //! The verdict on a claim, from the sentences that share its words.
+//!
+//! Code judges what it can compare: quotes, numbers, names, and sentences that are close, with
+//! nearly the same words. A claim in other words is not checked.
 
 use std::ops::Range;
 
 use super::{
     Claim, ClaimCheck, ClaimProblem, ClaimProblemKind, ClaimVerdict, EvidencePassage, EvidenceSpan,
+    Heuristic, HeuristicSet,
     claim::PreparedClaim,
-    corpus::Corpus,
+    corpus::{Corpus, CorpusPassage},
     evidence_comparison::{ClaimEvidencePair, Discrepancies},
     evidence_span::evidence_span,
+    numbers::{
+        equality::{NumberMatch, compare_numbers},
+        number::{Number, RangeEnd},
+    },
+    polarity::{PolarityDifference, find_difference},
     quotes::{
         exact_match::same_numbers, fuzzy_match::NormalizedText, quote_check::is_quote_introduction,
     },
-    sentence_features::SentenceFeatures,
+    sentence_features::{SentenceFeatures, opposite_key, strip_possessive},
     sentence_window::SentenceWindow,
-    text::language_guess::is_unsupported_language,
+    text::tokenizer::LetterCase,
 };
 
 /// Checks claims against a set of passages.
@@ -21,25 +30,17 @@ pub struct Verifier {
     pub(super) corpus: Corpus,
 }
 
-/// Share of the claim's words that supporting sentences must contain.
-const MIN_SUPPORT_OVERLAP: f64 = 0.5;
+/// Share of the claim's words and numbers that a close sentence contains.
+const MIN_CLOSE_OVERLAP: f64 = 0.75;
 
-/// The same for a claim of few words without numbers, negations, or directions: if one thing is
-/// there and another is not, the claim is not half supported but invented.
-const FEW_KEYS: usize = 4;
-const MIN_SUPPORT_OVERLAP_FEW: f64 = 0.85;
-
-/// The same for languages without a lexicon.
-const MIN_SUPPORT_OVERLAP_STRICT: f64 = 0.97;
-
-/// Share of the claim's words that contradicting sentences must contain.
+/// Share of the claim's words that a sentence with another number must contain to contradict it.
 const MIN_CONTRADICTION_OVERLAP: f64 = 0.4;
+
+/// Share of the claim's words with which a sentence is shown as the closest.
+const MIN_SHOWN_OVERLAP: f64 = 0.5;
 
 /// Sentences with an overlap smaller by this much cannot overrule others.
 const OVERRULE_MARGIN: f64 = 0.12;
-
-/// With at least this overlap the rest of a claim is about the place of its quote.
-const MIN_QUOTE_OVERLAP: f64 = 0.5;
 
 /// Sentences that are compared in detail.
 const MAX_WINDOWS: usize = 8;
@@ -55,62 +56,60 @@ struct WindowComparison {
     window: SentenceWindow,
     overlap: f64,
     cited: bool,
-    /// Overlap that the window needs to support the claim.
-    required_overlap: f64,
-    /// Whether both the claim and the window negate something.
-    both_negate: bool,
+    /// Whether it has nearly the same words.
+    is_close: bool,
+    difference: Option<PolarityDifference>,
     discrepancies: Discrepancies,
 }
 
 impl WindowComparison {
     fn supports(&self) -> bool {
-        self.discrepancies.conflicts.is_empty()
+        self.is_close
+            && self.difference.is_none()
+            && !self.discrepancies.computed
+            && self.discrepancies.conflicts.is_empty()
             && self.discrepancies.missing.is_empty()
-            && self.overlap >= self.required_overlap
+    }
+
+    /// What it says instead, if it contradicts the claim.
+    fn conflicts(&self) -> Vec<ClaimProblem> {
+        let mut all = Vec::new();
+        if self.overlap >= MIN_CONTRADICTION_OVERLAP {
+            all.clone_from(&self.discrepancies.conflicts);
+        }
+        if let Some(PolarityDifference::Opposite(problem)) = &self.difference
+            && self.is_close
+            && self.discrepancies.missing.is_empty()
+        {
+            all.push(problem.clone());
+        }
+        all
     }
 
     fn contradicts(&self) -> bool {
-        !self.discrepancies.conflicts.is_empty() && self.overlap >= MIN_CONTRADICTION_OVERLAP
-    }
-
-    /// Whether it says the opposite, in words rather than numbers.
-    fn states_opposite(&self) -> bool {
-        let word = |it: &ClaimProblem| {
-            matches!(
-                it.kind,
-                ClaimProblemKind::Negation | ClaimProblemKind::Direction | ClaimProblemKind::Order
-            )
-        };
-        self.contradicts()
-            && self.discrepancies.missing.is_empty()
-            && self.discrepancies.conflicts.iter().all(word)
+        !self.conflicts().is_empty()
     }
 
     /// Whether different numbers are the only conflicts.
     fn differs_only_in_number(&self) -> bool {
         let number =
             |it: &ClaimProblem| it.kind == ClaimProblemKind::Number && it.instead.is_some();
-        self.discrepancies.missing.is_empty() && self.discrepancies.conflicts.iter().all(number)
-    }
-}
-
-/// Overlap that evidence for this claim needs.
-pub(super) fn required_overlap(claim: &SentenceFeatures) -> f64 {
-    let vague = claim.numbers.is_empty()
-        && claim.negation_targets.is_empty()
-        && claim.directions.is_empty();
-    if vague && claim.key_set().len() <= FEW_KEYS {
-        MIN_SUPPORT_OVERLAP_FEW
-    } else {
-        MIN_SUPPORT_OVERLAP
+        self.difference.is_none()
+            && self.discrepancies.missing.is_empty()
+            && self.discrepancies.conflicts.iter().all(number)
     }
 }
 
 impl Verifier {
     /// Analyzes the passages. Beyond a few megabytes the last ones are ignored.
     pub fn new(sources: &[EvidencePassage]) -> Self {
+        Self::with_heuristics(sources, HeuristicSet::all())
+    }
+
+    /// The same with only some of the heuristics.
+    pub fn with_heuristics(sources: &[EvidencePassage], heuristics: HeuristicSet) -> Self {
         Self {
-            corpus: Corpus::new(sources),
+            corpus: Corpus::new(sources, heuristics),
         }
     }
 
@@ -138,6 +137,9 @@ impl Verifier {
             Some(checked) if ready.quotes.is_empty() => checked,
             found => self.check_quotes(&ready, claim, found),
         };
+        if checked.verdict == ClaimVerdict::NotChecked {
+            self.check_exact_parts(&ready, claim, &mut checked);
+        }
         self.check_citations(claim, &mut checked);
         checked
     }
@@ -220,19 +222,51 @@ impl Verifier {
         quoted: &[(usize, Range<usize>)],
     ) -> ClaimCheck {
         let looks = self.compare_windows(text, claim, quoted);
-        if looks.is_empty() {
-            let problem = ClaimProblem::new(ClaimProblemKind::Matter, text, None);
-            let nothing = ClaimCheck {
-                problems: vec![problem],
-                ..bare_check(ClaimVerdict::NotFound)
+        self.decide(&looks)
+    }
+
+    /// The exact parts of a claim in other words: a number or a name that no cited passage contains
+    /// is not found, nor is a claim that cites nothing.
+    fn check_exact_parts(&self, ready: &PreparedClaim, claim: &Claim, checked: &mut ClaimCheck) {
+        let features = self.corpus.analyze(&ready.unquoted);
+        let cited = self.passages_cited_first(claim).into_iter();
+        let cited = cited.take_while(|&it| self.is_cited(it, claim));
+        let cited = cited.filter_map(|it| self.corpus.passages.get(it));
+        let cited: Vec<_> = cited.filter(|it| !it.sentence_spans.is_empty()).collect();
+        let is_in = |number: &Number| {
+            // Whether it is an end of a range is a matter of the sentence.
+            let number = Number {
+                range_end: RangeEnd::Change,
+                ..number.clone()
             };
-            return self.check_paraphrase(text, claim).unwrap_or(nothing);
+            cited.iter().any(|it| {
+                let same = |it| compare_numbers(&number, it) == NumberMatch::Same;
+                it.features.numbers.iter().any(same) || it.is_publication_year(&number)
+            })
+        };
+        let numbers = features.numbers.iter();
+        let numbers = numbers.filter(|it| !features.may_be_computed(it) && !is_in(it));
+        let numbers = numbers.map(|it| (ClaimProblemKind::Number, it.from, it.to));
+        let named = self.corpus.heuristics.contains(Heuristic::Names);
+        let names = features.names.iter().filter(|&&at| {
+            let name = features.token(at).map_or("", |it| it.text.as_str());
+            named && !cited.iter().any(|it| it.has_name(name))
+        });
+        let names = names.map(|&at| (ClaimProblemKind::Name, at, at + 1));
+        let mut problems = Vec::new();
+        for (kind, from, to) in numbers.chain(names) {
+            let text = features
+                .span(from, to)
+                .and_then(|it| ready.unquoted.get(it));
+            problems.push(ClaimProblem::new(kind, text.unwrap_or_default(), None));
         }
-        let checked = self.decide(&looks);
-        if checked.verdict == ClaimVerdict::NotFound {
-            return self.check_paraphrase(text, claim).unwrap_or(checked);
+        if cited.is_empty() {
+            problems = vec![ClaimProblem::new(ClaimProblemKind::Matter, "", None)];
         }
-        checked
+        if !problems.is_empty() {
+            checked.verdict = ClaimVerdict::NotFound;
+            checked.problems = problems;
+        }
     }
 
     fn compare_windows(
@@ -251,9 +285,8 @@ impl Verifier {
             };
             let there = self.corpus.window_features(&window);
             let overlap = self.corpus.overlap(&wanted, &there.key_set());
-            let overlap = if overlap >= MIN_QUOTE_OVERLAP || is_quote_introduction(&analysis, claim)
-            {
-                overlap.max(required_overlap(&analysis))
+            let overlap = if is_quote_introduction(&analysis, claim) {
+                1.0
             } else {
                 overlap
             };
@@ -286,18 +319,56 @@ impl Verifier {
             window_text: said,
             window: &there,
         };
+        // What a quote leaves out of its sentence is checked with the quote.
+        let introduces = is_quote_introduction(claim, asked);
+        let difference = if introduces {
+            None
+        } else {
+            find_difference(&sides)
+        };
         Some(WindowComparison {
             discrepancies: sides.compare(),
-            both_negate: !claim.negation_targets.is_empty() && !there.negation_targets.is_empty(),
+            difference,
+            is_close: introduces || self.shared_part(claim, &there, passage) >= MIN_CLOSE_OVERLAP,
             cited: self.is_cited(window.passage, asked),
-            required_overlap: if is_unsupported_language(&claim.tokens) {
-                MIN_SUPPORT_OVERLAP_STRICT
-            } else {
-                required_overlap(claim)
-            },
             window,
             overlap,
         })
+    }
+
+    /// Weighted share of the claim's words and numbers that a window contains, 0 to 1.
+    fn shared_part(
+        &self,
+        claim: &SentenceFeatures,
+        window: &SentenceFeatures,
+        passage: &CorpusPassage,
+    ) -> f64 {
+        let wanted = claim.key_set();
+        let mut there = window.key_set();
+        // The opposite direction is a difference of its own, not a missing word.
+        let turned = wanted
+            .iter()
+            .filter(|key| opposite_key(key).is_some_and(|it| there.contains(it.as_str())));
+        let mut known: Vec<&str> = turned.copied().collect();
+        // `Okafor (2018) reports` names the paper.
+        for (token, key) in claim.tokens.iter().zip(&claim.keys) {
+            if let Some(key) = key
+                && token.case != LetterCase::Lower
+                && passage.title.has_name(strip_possessive(&token.text))
+            {
+                known.push(key);
+            }
+        }
+        there.extend(known);
+        let words: f64 = wanted.iter().map(|it| self.corpus.word_weight(it)).sum();
+        let same = claim.numbers.iter().filter(|mine| {
+            let mut said = window.numbers.iter();
+            said.any(|it| compare_numbers(mine, it) == NumberMatch::Same)
+                || passage.is_publication_year(mine)
+        });
+        let shared = words * self.corpus.overlap(&wanted, &there) + same.count() as f64;
+        let all = words + claim.numbers.len() as f64;
+        if all > 0.0 { shared / all } else { 0.0 }
     }
 
     fn decide(&self, looks: &[WindowComparison]) -> ClaimCheck {
@@ -306,19 +377,17 @@ impl Verifier {
             let fitting = looks.iter().filter(|it| of(it));
             fitting.max_by(|one, other| rank(one).total_cmp(&rank(other)))
         };
-        // If one sentence of a window supports the claim and negates as it does, words of the
-        // sentences around it do not make the window a contradiction.
+        // A sentence that supports the claim is not undone by the sentences around it.
         let beside = |it: &WindowComparison| {
-            let of_part = |part: &WindowComparison| {
-                part.supports() && part.both_negate && it.window.contains(&part.window)
-            };
-            it.states_opposite() && looks.iter().any(of_part)
+            let part =
+                |part: &WindowComparison| part.supports() && it.window.contains(&part.window);
+            looks.iter().any(part)
         };
         let opposing = best(&|it| it.contradicts() && !beside(it));
         // A larger window that happens to contain the same words does not overrule its part.
         let undone = |it: &WindowComparison| {
             looks.iter().any(|part| {
-                part.states_opposite()
+                part.contradicts()
                     && part.overlap >= it.overlap - OVERRULE_MARGIN
                     && it.window.contains(&part.window)
             })
@@ -346,16 +415,16 @@ impl Verifier {
             };
         }
         if let Some(look) = opposing {
-            let findings = look.discrepancies.clone();
-            let problems = findings.conflicts.into_iter().chain(findings.missing);
+            let mut problems = look.conflicts();
+            problems.extend(look.discrepancies.missing.clone());
             return ClaimCheck {
                 evidence: self.window_evidence(look).into_iter().collect(),
-                problems: problems.collect(),
+                problems,
                 overlap: look.overlap,
                 ..bare_check(ClaimVerdict::Contradicted)
             };
         }
-        self.not_found_check(looks, best(&|_| true))
+        self.undecided_check(best(&|_| true))
     }
 
     /// The verdict on a supported claim if the same work gives a different value for the same
@@ -386,30 +455,33 @@ impl Verifier {
         })
     }
 
-    /// The verdict if nothing supports the claim, with the closest evidence.
-    fn not_found_check(
-        &self,
-        looks: &[WindowComparison],
-        best: Option<&WindowComparison>,
-    ) -> ClaimCheck {
-        let closest = looks
-            .iter()
-            .filter(|it| it.overlap >= MIN_SUPPORT_OVERLAP)
-            .max_by(|one, other| one.overlap.total_cmp(&other.overlap));
-        let problems = match closest {
-            Some(look) if !look.discrepancies.missing.is_empty() => {
-                look.discrepancies.missing.clone()
-            }
-            _ => vec![ClaimProblem::new(ClaimProblemKind::Matter, "", None)],
+    /// The verdict if nothing supports or contradicts the claim, with the closest evidence: a close
+    /// sentence that lacks a number or a name, or states it under a condition, does not say it.
+    fn undecided_check(&self, closest: Option<&WindowComparison>) -> ClaimCheck {
+        let Some(look) = closest else {
+            return bare_check(ClaimVerdict::NotChecked);
+        };
+        let shown = Some(look).filter(|it| it.overlap >= MIN_SHOWN_OVERLAP);
+        let evidence = shown.and_then(|it| self.window_evidence(it));
+        let mut problems = Vec::new();
+        if shown.is_some() {
+            problems.clone_from(&look.discrepancies.missing);
+        }
+        if let Some(PolarityDifference::Open(problem)) = &look.difference
+            && look.is_close
+        {
+            problems.push(problem.clone());
+        }
+        let verdict = if problems.is_empty() {
+            ClaimVerdict::NotChecked
+        } else {
+            ClaimVerdict::NotFound
         };
         ClaimCheck {
-            evidence: closest
-                .and_then(|it| self.window_evidence(it))
-                .into_iter()
-                .collect(),
+            evidence: evidence.into_iter().collect(),
+            overlap: look.overlap,
             problems,
-            overlap: best.map_or(0.0, |it| it.overlap),
-            ..bare_check(ClaimVerdict::NotFound)
+            ..bare_check(verdict)
         }
     }
 

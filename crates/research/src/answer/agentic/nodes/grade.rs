@@ -1,10 +1,12 @@
 //! Grade node: decides which new passages are relevant, with one model request for all of them.
 
-use crate::answer::{
-    agentic::state::{AgenticContext, AgenticState, NodeError},
-    llm_reranker::{self, PassageScores},
-    response::passage_relevance,
-    retriever::Retriever,
+use crate::{
+    answer::{
+        agentic::state::{AgenticContext, AgenticState, NodeError},
+        response::passage_relevance,
+        retriever::Retriever,
+    },
+    retrieval::llm_reranker::PassageScores,
 };
 
 /// A passage with at least this score is relevant.
@@ -22,8 +24,9 @@ pub(crate) async fn run<R: Retriever>(
         return Ok("nothing new to grade".to_owned());
     }
     let key = format!("grade/{}", state.rounds);
-    let (ask, shown) =
-        llm_reranker::score_request(key, &state.question, &state.pool, &state.ungraded);
+    let (ask, shown) = state
+        .pool
+        .score_request(key, &state.question, &state.ungraded);
     let scores: Option<PassageScores> = state.ask(context.call, ask).await?;
     let fresh = std::mem::take(&mut state.ungraded);
     let mut by_words = 0;

@@ -1,11 +1,13 @@
 //! Rerank node: orders the passages by their grades, by a model's scores if the settings ask for
 //! reranking, or else by relevance.
 
-use crate::answer::{
-    agentic::state::{AgenticContext, AgenticState, NodeError},
-    llm_reranker::{self, PassageScores},
-    response::passage_relevance,
-    retriever::Retriever,
+use crate::{
+    answer::{
+        agentic::state::{AgenticContext, AgenticState, NodeError},
+        response::passage_relevance,
+        retriever::Retriever,
+    },
+    retrieval::llm_reranker::{PassageScores, sort_by_score},
 };
 
 pub(crate) async fn run<R: Retriever>(
@@ -13,7 +15,7 @@ pub(crate) async fn run<R: Retriever>(
     context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
     let kept: Vec<usize> = state.relevant.iter().copied().collect();
-    let chosen = if kept.is_empty() {
+    let mut chosen: Vec<usize> = if kept.is_empty() {
         (0..state.pool.len()).collect()
     } else {
         kept
@@ -22,7 +24,7 @@ pub(crate) async fn run<R: Retriever>(
     let by_model = context.retriever.uses_llm_reranker() && context.call.has_model().await;
     if by_model && ungraded && chosen.len() > 1 && !state.budget.is_nearly_exhausted() {
         let key = format!("rerank/{}", state.rounds);
-        let (ask, shown) = llm_reranker::score_request(key, &state.question, &state.pool, &chosen);
+        let (ask, shown) = state.pool.score_request(key, &state.question, &chosen);
         if let Some(scores) = state.ask::<PassageScores>(context.call, ask).await? {
             let given = shown
                 .into_iter()
@@ -31,18 +33,16 @@ pub(crate) async fn run<R: Retriever>(
         }
     }
     let graded = !state.scores.is_empty();
-    state.order = if graded {
-        llm_reranker::sort_by_score(chosen, |at| state.scores.get(&at).copied())
+    if graded {
+        sort_by_score(&mut chosen, |at| state.scores.get(at).copied());
     } else {
-        let question = state.question.clone();
-        let fits = |at: usize| {
-            state
-                .pool
-                .get(at)
-                .map(|it| passage_relevance(&question, it))
+        let fits = |at: &usize| {
+            let found = state.pool.get(*at);
+            found.map(|it| passage_relevance(&state.question, it))
         };
-        llm_reranker::sort_by_score(chosen, fits)
-    };
+        sort_by_score(&mut chosen, fits);
+    }
+    state.order = chosen;
     let by = if graded { "their grades" } else { "relevance" };
     Ok(format!("{} passages, by {by}", state.order.len()))
 }

@@ -56,7 +56,7 @@ pub(crate) fn compare_numbers(claim: &Number, said: &Number) -> NumberMatch {
         _ if !matches!(said.bound, NumberBound::Exact | NumberBound::Within) => false,
         NumberBound::Below => other < one && is_near_bound(one, other),
         NumberBound::Above => other > one && is_near_bound(one, other),
-        NumberBound::Approximate => (one - other).abs() <= 0.05 * other.abs(),
+        NumberBound::Approximate => (one - other).abs() <= 0.1 * other.abs(),
         NumberBound::Exact | NumberBound::Within => false,
     };
     if follows {

@@ -4,7 +4,6 @@ pub(crate) mod consistency;
 pub(crate) mod equality;
 pub(crate) mod number;
 pub(crate) mod number_words;
-pub(crate) mod numbered_entities;
 pub(crate) mod parser;
 pub(crate) mod ranges;
 pub(crate) mod roles;

@@ -8,8 +8,12 @@ use super::{
 };
 use crate::answer::verifier::{
     Claim, ClaimCheck, ClaimProblem, ClaimProblemKind, ClaimVerdict, EvidenceSpan, Verifier,
-    claim::PreparedClaim, evidence_comparison::ClaimEvidencePair, evidence_span::evidence_span,
-    sentence_features::SentenceFeatures, text::tokenizer::TextToken,
+    claim::PreparedClaim,
+    evidence_comparison::ClaimEvidencePair,
+    evidence_span::evidence_span,
+    polarity::{PolarityDifference, find_difference},
+    sentence_features::SentenceFeatures,
+    text::tokenizer::{LetterCase, TextToken},
 };
 
 /// Words that introduce a quote.
@@ -26,7 +30,10 @@ pub(crate) fn is_quote_introduction(beside: &SentenceFeatures, claim: &Claim) ->
             .split_whitespace()
             .any(|it| it == token.text)
     };
-    let named = |at: usize| beside.names.contains(&at) || beside.possible_names.contains(&at);
+    let named = |at: usize| {
+        let token = beside.token(at);
+        beside.names.contains(&at) || token.is_some_and(|it| it.case != LetterCase::Lower)
+    };
     let mut rest = beside.tokens.iter().enumerate().filter(|(at, token)| {
         beside.keys.get(*at).is_some_and(Option::is_some) && !named(*at) && !says(token)
     });
@@ -48,7 +55,8 @@ impl Verifier {
                 None => misquoted.push(quote),
             }
         }
-        let mut checked = verbatim.unwrap_or_else(|| self.compare_parts(ready, claim, &quoted));
+        let mut checked =
+            verbatim.unwrap_or_else(|| self.compare_with_quotes(ready, claim, &quoted));
         misquoted.extend(self.take_unrelated_quotes(ready, claim, &checked, &mut quoted));
         let at = quoted.iter().filter_map(|(passage, bytes)| {
             let passage = self.corpus.passages.get(*passage)?;
@@ -91,6 +99,21 @@ impl Verifier {
             }
         }
         checked
+    }
+
+    /// Compares the claim without its quotes.
+    fn compare_with_quotes(
+        &self,
+        ready: &PreparedClaim,
+        claim: &Claim,
+        quoted: &[(usize, Range<usize>)],
+    ) -> ClaimCheck {
+        let text = if ready.quotes.is_empty() {
+            &ready.text
+        } else {
+            &ready.unquoted
+        };
+        self.compare(text, claim, quoted)
     }
 
     /// Removes and returns quotes that are neither in a cited passage nor in one that supports the
@@ -139,13 +162,21 @@ impl Verifier {
         };
         let found = sides.compare();
         let mut all: Vec<ClaimProblem> = found.conflicts.into_iter().chain(found.missing).collect();
-        all.retain(|it| match it.kind {
-            ClaimProblemKind::Refuted | ClaimProblemKind::Condition => true,
-            ClaimProblemKind::Number => (it.instead.as_ref()).is_some_and(|there| {
-                !there.starts_with(&it.claimed) && there.contains(&it.claimed)
-            }),
-            _ => false,
+        all.retain(|it| {
+            it.kind == ClaimProblemKind::Number
+                && (it.instead.as_ref()).is_some_and(|there| {
+                    !there.starts_with(&it.claimed) && there.contains(&it.claimed)
+                })
         });
+        if let Some(PolarityDifference::Opposite(problem) | PolarityDifference::Open(problem)) =
+            find_difference(&sides)
+            && matches!(
+                problem.kind,
+                ClaimProblemKind::Refuted | ClaimProblemKind::Condition
+            )
+        {
+            all.push(problem);
+        }
         all
     }
 

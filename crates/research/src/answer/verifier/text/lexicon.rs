@@ -1,4 +1,4 @@
-//! Lexicon: synonyms of scientific prose, opposites and their directions, negators, and stop words.
+//! The word lists: stop words, opposites, and the words that turn or qualify a statement.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,231 +7,75 @@ use std::{
 
 use super::stemmer;
 
-/// Synonyms of scientific prose, one group per line; the first word represents the group.
-const SYNONYMS: &str = include_str!("synonyms.txt");
-
 /// Pairs of opposites: the name of the axis, the words of one direction, and of the other.
 const ANTONYMS: &[(&str, &str, &str)] = &[
     (
         "amount",
-        "increase increased rise rose risen raise grew grow growth higher high more \
-         greater elevated elevate upregulated upregulate expand expanded climb climbed \
-         doubled tripled larger most highest exceed exceeded surge boost boosted \
-         amplified amplify up accumulate heavier longer extend extended lengthen \
-         lengthened prolong prolonged augmented longest largest majority above \
-         multiplied bigger biggest taller tallest soar soared jump jumped swell swelled enlarge \
-         enlarged intensify intensified heighten heightened upward upwards deeper",
-        "decrease decreased decline declined reduce reduced reduction fall fell fallen \
-         drop dropped lower lowered low less fewer diminish diminished downregulated \
-         downregulate shrink shrank shrunk smaller halved least lowest shorten shortened \
-         shorter lighter curtail attenuated attenuate cut down deplete depleted fewest \
-         smallest minority below shortest deflated dwindled lessen lessened plunge plunged plummet plummeted slump slumped sank \
-         sink sunk downward downwards shallower minimise minimize tiniest",
+        "increase increased rise rose risen raise grew grow growth higher high more greater elevated \
+         climb climbed doubled tripled larger most highest exceed exceeded longer extended above \
+         bigger jumped soared",
+        "decrease decreased decline declined reduce reduced reduction fall fell fallen drop dropped \
+         lower lowered low less fewer diminish diminished shrink shrank shrunk smaller halved least \
+         lowest shorter cut below sank plunged",
     ),
     (
         "quality",
-        "improve improved better enhance enhanced superior outperform outperformed \
-         surpass surpassed beat benefit best beneficial strengthen ameliorate succeed \
-         succeeded success effective ahead alleviated good",
-        "worsen worsened worse impair impaired inferior underperform underperformed \
-         degrade degraded deteriorate deteriorated harm worst harmful weaken ineffective \
-         lag trail trailed lagged behind hurt aggravated",
+        "improve improved better enhance enhanced superior outperform outperformed benefit best",
+        "worsen worsened worse impair impaired inferior underperformed degraded deteriorated worst",
     ),
     (
         "keeping",
-        "gained gain gains retain retained retains retaining kept preserved preserves",
+        "gained gain gains retain retained retains kept preserved",
         "lost lose loses losing",
     ),
     (
-        "how often",
-        "daily hourly",
-        "weekly monthly yearly annually",
-    ),
-    (
         "strength",
-        "strong stronger strongly robust",
-        "weak weaker weakly feeble",
+        "strong stronger strongly strengthened",
+        "weak weaker weakly weakened",
     ),
     (
         "speed",
-        "faster fastest accelerate accelerated hasten fast quick quicker quickest quickly rapid \
-         rapidly swiftly sped",
-        "slower slowest slow slowly delay delayed slowed decelerated retard",
+        "faster fastest accelerate accelerated fast quick quicker quickly rapid rapidly",
+        "slower slowest slow slowly delayed slowed",
     ),
     (
         "sign",
         "positive positively",
-        "negative negatively inverse inversely",
+        "negative negatively inversely",
     ),
     (
         "time",
-        "before earlier early precede preceded prior earliest sooner predate predated predates previously",
-        "after later late follow followed subsequent latest afterwards subsequently postdate postdated",
+        "before earlier early preceded prior earliest sooner",
+        "after later late followed subsequent latest afterwards",
     ),
     (
         "action",
-        "promote promoted activate activated stimulate stimulated facilitate allow \
-         allowed enable enabled encourage",
-        "inhibit inhibited suppress suppressed block blocked prevent prevented hinder \
-         hindered repress discourage",
-    ),
-    (
-        "presence",
-        "present presence contain contains include included",
-        "absent absence lack lacked exclude excluded missing",
-    ),
-    (
-        "significance",
-        "significant significantly",
-        "insignificant insignificantly nonsignificant",
-    ),
-    (
-        "sensitivity",
-        "sensitive sensitivity susceptible",
-        "resistant resistance insensitive immune",
-    ),
-    (
-        "stance",
-        "support supported confirm confirmed accept accepted",
-        "refute refuted contradict contradicted reject rejected dispute",
+        "promote promoted activate activated stimulate stimulated enabled",
+        "inhibit inhibited suppress suppressed block blocked prevent prevented",
     ),
     (
         "temperature",
-        "warmer hotter hot warm warming",
-        "cooler colder cold cool cooling",
+        "warmer hotter hot warm",
+        "cooler colder cold cool",
     ),
-    ("moisture", "wet wetter humid", "dry drier arid"),
-    (
-        "stability",
-        "stable stabilise stabilize stabilised stabilized",
-        "unstable destabilise destabilize destabilised destabilized",
-    ),
-    (
-        "ease",
-        "easier easy simple simpler",
-        "harder hard difficult complex",
-    ),
-    ("side", "left", "right"),
-    (
-        "pole",
-        "north northern northward",
-        "south southern southward",
-    ),
-    ("dawn", "east eastern", "west western"),
-    (
-        "bound",
-        "maximum maximal upper ceiling",
-        "minimum minimal floor",
-    ),
-    (
-        "sex",
-        "male males man men boys",
-        "female females woman women girls",
-    ),
-    (
-        "age",
-        "adult adults older elderly",
-        "child children younger infants adolescents",
-    ),
-    ("surface", "surface shallow", "deep depth"),
-    (
-        "likelihood",
-        "likely possible able capable probable",
-        "unlikely impossible unable incapable improbable",
-    ),
-    (
-        "view",
-        "overestimate overestimated",
-        "underestimate underestimated",
-    ),
-    ("safety", "safe safely", "unsafe dangerous toxic"),
-    ("known", "known clear", "unknown unclear"),
-    (
-        "aware",
-        "common widespread frequently often",
-        "uncommon infrequent infrequently rare rarely seldom",
-    ),
-    ("nearness", "near close closer", "far distant farther"),
-    (
-        "width",
-        "thick thicker thickest wide wider widest broad broader",
-        "thin thinner thinnest narrow narrower narrowest",
-    ),
-    (
-        "expense",
-        "expensive costly costlier dearer pricier",
-        "cheap cheaper cheapest inexpensive",
-    ),
-    (
-        "wealth",
-        "rich richer wealthy wealthier",
-        "poor poorer poorest",
-    ),
-    (
-        "accord",
-        "agree agreed agreement concur concurred",
-        "disagree disagreed disagreement",
-    ),
-    (
-        "likeness",
-        "similar identical comparable",
-        "differ differed different difference differences dissimilar",
-    ),
-    (
-        "lasting",
-        "persist persisted persistent endure endured",
-        "disappear disappeared vanish vanished fade faded",
-    ),
+    ("likelihood", "likely possible", "unlikely impossible"),
 ];
 
 /// Words that only look like words of direction once their suffixes are removed.
 const NOT_DIRECTIONAL: &[&str] = &[
     "like",
-    "alike",
     "position",
     "positions",
     "effect",
     "effects",
     "lateral",
-    "presented",
-    "closed",
-    "closing",
     "last",
     "lasts",
-    "goods",
     "light",
-    "lights",
-];
-
-/// Axes of categories rather than of change: one sentence can mention both ends.
-const CATEGORY_AXES: &[&str] = &["sex", "age", "side", "pole", "dawn", "surface", "presence"];
-
-/// Axes with more and less, or better and worse, where one can stand for another: what is more
-/// expensive has a higher price.
-const SCALE_AXES: &[&str] = &[
-    "amount",
-    "quality",
-    "keeping",
-    "strength",
-    "speed",
-    "sign",
-    "action",
-    "sensitivity",
-    "temperature",
-    "moisture",
-    "stability",
-    "ease",
-    "view",
-    "safety",
-    "aware",
-    "width",
-    "expense",
-    "wealth",
-    "lasting",
 ];
 
 /// Words that negate what follows them.
-const NEGATORS: &str = "not no never without neither nor none cannot fail fails failed failing hardly \
+const NEGATORS: &str = "not no never without rather instead neither nor none cannot fail fails failed failing hardly \
     scarcely barely non nothing nobody lacked lacks lack lacking absence unable didn't \
     doesn't don't isn't wasn't weren't aren't won't can't couldn't wouldn't hasn't \
     haven't hadn't shouldn't refute refuted";
@@ -241,12 +85,23 @@ const FOREIGN_NEGATORS: &str = "nicht kein keine keinen keiner keinem nie niemal
     aucun aucune sans nunca ningún ninguna jamás tampoco nessun nessuna senza não nenhum nenhuma niet \
     geen nooit zonder inte ikke не нет ни без";
 
-/// Words that a negation can paraphrase: `stopped` is `did not go on`.
-const IMPLICIT_NEGATIVES: &str = "stop stops stopped stopping cease ceased end ended avoid avoided refuse refused \
-    reject rejected deny denied miss missed missing only alone rather instead except exception free \
-    zero same equal equally similar alike comparable identical constant steady stable flat little few \
-    too gone away ruled excluded unlike against halted lose lost loses losing sole limited restricted \
-    false wrong absent independent regardless neither until if unless before despite";
+/// Words with which a text makes a statement open: a possibility, a condition, a former belief.
+const HEDGES: &str = "may might could would if whether unless provided assuming possibly perhaps thought \
+    believed assumed supposed presumed hypothesised hypothesized speculated alleged";
+
+/// Words that soften a statement, so that the same without them says more.
+const SOFTENERS: &str = "possible probably potentially suggest suggests suggested suggesting propose \
+    proposed seems seem seemed appears appear appeared claimed expected expect projected predicted \
+    associated association correlated correlation linked";
+
+/// Words with which a text calls a statement wrong, or says it of the opposite.
+const REFUTATIONS: &str = "wrongly falsely erroneously mistakenly incorrectly misleadingly refuted disproved \
+    disproven debunked discredited myth misconception fallacy untrue false mistaken mistakenly \
+    contrary unlike";
+
+/// Words that say of how many a statement holds.
+const QUANTIFIERS: &str = "all every most many some few several only both always often usually mostly \
+    sometimes rarely seldom";
 
 /// Words without content: function words, and words that papers use about themselves.
 const STOP_WORDS: &str = "a an the of in on at to for from by with as and or but if then than that this these \
@@ -270,30 +125,7 @@ const STOP_WORDS: &str = "a an the of in on at to for from by with as and or but
     together afterwards meanwhile specifically particularly actually likewise similarly additionally \
     consequently quite simply generally typically usually case cases way ways kind type sort thing \
     things every itself themselves until already fully every amount amounts figure figures number \
-    numbers unlike according including";
-
-/// Things of which less is better.
-const UNDESIRABLE: &str = "pain error errors risk risks mortality death deaths symptom symptoms cost costs \
-    latency time loss anaemia anemia depression anxiety disease perplexity distance \
-    noise recurrence fatigue stress toxicity weight pollution emissions inflammation \
-    bias uncertainty";
-
-/// Things that cannot stand for each other although they are written like common words.
-const SUBSTANCES: &str = "silicon diamond carbon iron zinc copper cobalt nickel gold silver tin oxygen \
-    nitrogen hydrogen helium lithium sodium potassium calcium magnesium titanium platinum mercury \
-    arsenic sulfur sulphur phosphorus chlorine fluorine iodine boron aluminium aluminum graphite \
-    graphene quartz steel glass polymer ceramic water ice alcohol opioid opioids caffeine nicotine \
-    aspirin glucose fructose sucrose cholesterol protein fat fibre fiber sugar salt heroin \
-    morphine cannabis tobacco vitamin mouse mice rat rats human humans monkey monkeys pig pigs \
-    rabbit rabbits dog dogs cat cats cow cows cattle sheep goat goats horse horses chicken \
-    chickens fish zebrafish frog frogs bee bees honeybee honeybees bumblebee bumblebees ant ants \
-    fly flies mosquito mosquitoes yeast wheat rice maize corn soybean soybeans barley potato \
-    potatoes tomato tomatoes cancer diabetes asthma stroke dementia malaria tuberculosis influenza \
-    measles pneumonia obesity hypertension epilepsy autism schizophrenia depression anxiety \
-    leukaemia leukemia lymphoma melanoma sepsis hepatitis arthritis osteoporosis migraine \
-    monday tuesday wednesday thursday friday saturday sunday january february march april june \
-    july august september october november december spring summer autumn winter heart liver \
-    kidney kidneys lung lungs brain skin bone bones muscle stomach breast prostate colon retina";
+    numbers unlike according including minus";
 
 /// A direction on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -302,31 +134,23 @@ pub(crate) struct AxisDirection {
     pub(crate) up: bool,
 }
 
+/// What a word does to the statement it stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WordForce {
+    Negates,
+    Refutes,
+    Hedges,
+    Softens,
+    Quantifies,
+}
+
 struct Lexicon {
-    synonyms: HashMap<String, &'static str>,
     directions: HashMap<String, AxisDirection>,
-    negators: HashSet<&'static str>,
-    implicit_negatives: HashSet<&'static str>,
+    forces: HashMap<&'static str, WordForce>,
     stop_words: HashSet<&'static str>,
-    undesirable: HashSet<&'static str>,
-    substances: HashSet<&'static str>,
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
-    let mut same = HashMap::new();
-    for group in SYNONYMS.lines() {
-        let first = group.split_whitespace().next().unwrap_or_default();
-        for word in group.split_whitespace() {
-            same.insert(word.to_owned(), first);
-        }
-    }
-    // Inflected forms that the list omits: `removes`, `removing`.
-    for group in SYNONYMS.lines() {
-        let first = group.split_whitespace().next().unwrap_or_default();
-        for word in group.split_whitespace().filter(|it| it.len() > 4) {
-            same.entry(stemmer::strip_suffixes(word)).or_insert(first);
-        }
-    }
     let mut directions = HashMap::new();
     for (axis, one, other) in ANTONYMS {
         for (words, up) in [(one, true), (other, false)] {
@@ -334,28 +158,32 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
                 let direction = AxisDirection { axis, up };
                 directions.entry(word.to_owned()).or_insert(direction);
                 // Inflected forms that the list omits: `increases`, `increasing`.
-                directions
-                    .entry(stemmer::strip_suffixes(word))
-                    .or_insert(direction);
+                directions.entry(stemmer::stem(word)).or_insert(direction);
             }
         }
     }
-    let words = |list: &'static str| list.split_whitespace();
+    let mut forces = HashMap::new();
+    for (list, force) in [
+        (NEGATORS, WordForce::Negates),
+        (FOREIGN_NEGATORS, WordForce::Negates),
+        (REFUTATIONS, WordForce::Refutes),
+        (HEDGES, WordForce::Hedges),
+        (SOFTENERS, WordForce::Softens),
+        (QUANTIFIERS, WordForce::Quantifies),
+    ] {
+        for word in list.split_whitespace() {
+            forces.entry(word).or_insert(force);
+        }
+    }
     Lexicon {
-        synonyms: same,
         directions,
-        implicit_negatives: words(IMPLICIT_NEGATIVES).collect(),
-        negators: words(NEGATORS).chain(words(FOREIGN_NEGATORS)).collect(),
-        stop_words: words(STOP_WORDS).chain(words(FOREIGN_NEGATORS)).collect(),
-        undesirable: UNDESIRABLE.split_whitespace().collect(),
-        substances: SUBSTANCES.split_whitespace().collect(),
+        forces,
+        stop_words: STOP_WORDS
+            .split_whitespace()
+            .chain(FOREIGN_NEGATORS.split_whitespace())
+            .collect(),
     }
 });
-
-/// The word that represents a group of synonyms.
-pub(crate) fn canonical_synonym(word: &str) -> Option<&'static str> {
-    LEXICON.synonyms.get(word).copied()
-}
 
 /// The direction of a word.
 pub(crate) fn direction(word: &str) -> Option<AxisDirection> {
@@ -364,40 +192,15 @@ pub(crate) fn direction(word: &str) -> Option<AxisDirection> {
     }
     let found = LEXICON.directions.get(word);
     found
-        .or_else(|| LEXICON.directions.get(&stemmer::strip_suffixes(word)))
+        .or_else(|| LEXICON.directions.get(&stemmer::stem(word)))
         .copied()
 }
 
-/// Whether a word negates what follows it.
-pub(crate) fn is_negator(word: &str) -> bool {
-    LEXICON.negators.contains(word)
-}
-
-/// Whether a negation can paraphrase the word.
-pub(crate) fn is_implicit_negative(word: &str) -> bool {
-    LEXICON.implicit_negatives.contains(word)
+/// What a word does to its statement.
+pub(crate) fn force(word: &str) -> Option<WordForce> {
+    LEXICON.forces.get(word).copied()
 }
 
 pub(crate) fn is_stop_word(word: &str) -> bool {
     LEXICON.stop_words.contains(word)
-}
-
-/// Whether less of it is better.
-pub(crate) fn is_undesirable(word: &str) -> bool {
-    LEXICON.undesirable.contains(word)
-}
-
-/// Whether a lower-case word names a thing that no other word can stand for.
-pub(crate) fn is_substance(word: &str) -> bool {
-    LEXICON.substances.contains(word)
-}
-
-/// Whether an axis is one of categories rather than of change.
-pub(crate) fn is_category_axis(axis: &str) -> bool {
-    CATEGORY_AXES.contains(&axis)
-}
-
-/// Whether an axis has more and less.
-pub(crate) fn is_scale_axis(axis: &str) -> bool {
-    SCALE_AXES.contains(&axis)
 }

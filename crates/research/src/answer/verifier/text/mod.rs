@@ -1,9 +1,7 @@
-//! Text utilities of the verifier: tokens, stems, character folding, lines, languages.
+//! Text utilities of the verifier: tokens, stems, character folding, lines.
 
 pub(crate) mod char_folding;
-pub(crate) mod language_guess;
 pub(crate) mod lexicon;
 pub(crate) mod markdown_lines;
-pub(crate) mod sentence_splitter;
 pub(crate) mod stemmer;
 pub(crate) mod tokenizer;

@@ -1,20 +1,5 @@
-//! Stemmer: maps words to match keys, without suffixes, in one spelling, and with synonyms unified.
+//! Stemmer: maps words to match keys, without suffixes and in one spelling.
 //! It is deliberately simple: it compares a claim with a few passages, not with a whole language.
-
-use super::lexicon;
-
-/// The match key of a lower-case word.
-pub(crate) fn stem(word: &str) -> String {
-    if let Some(known) = lexicon::canonical_synonym(word) {
-        return known.to_owned();
-    }
-    let bare = ["'s", "n't"].iter().find_map(|it| word.strip_suffix(it));
-    let cut = strip_suffixes(bare.unwrap_or(word));
-    match lexicon::canonical_synonym(&cut) {
-        Some(known) => known.to_owned(),
-        None => cut,
-    }
-}
 
 /// Suffixes with the number of letters that must remain. The longest match is removed.
 const SUFFIXES: &[(&str, usize)] = &[
@@ -82,8 +67,11 @@ const SUFFIXES: &[(&str, usize)] = &[
     ("y", 3),
 ];
 
-pub(crate) fn strip_suffixes(word: &str) -> String {
-    let british = word
+/// The match key of a lower-case word.
+pub(crate) fn stem(word: &str) -> String {
+    let bare = ["'s", "n't"].iter().find_map(|it| word.strip_suffix(it));
+    let british = bare
+        .unwrap_or(word)
         .replace("our", "or")
         .replace("aem", "em")
         .replace("oed", "ed");

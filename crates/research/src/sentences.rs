@@ -1,4 +1,5 @@
-//! Splits a text into sentences.
+//! Splits a text into sentences: one splitter for the verifier, the contexts of citations, and
+//! insights.
 
 use std::ops::Range;
 
@@ -72,18 +73,16 @@ fn ends_sentence(text: &str, chars: &[(usize, char)], at: usize) -> bool {
     let Some(letter) = char(at) else {
         return false;
     };
-    let closes = |it: char| matches!(it, '"' | '”' | '’' | ')' | ']' | '»');
-    // The mark, closing quotes and brackets, whitespace, and then the start of a sentence.
-    let sign = if closes(letter) {
-        let mut back = at;
-        while back > 0 && char(back).is_some_and(closes) {
-            back -= 1;
-        }
-        back
-    } else {
-        at
-    };
+    let closes = |it: char| matches!(it, '"' | '\'' | '”' | '’' | ')' | ']' | '»');
     let ends = |it: char| matches!(it, '.' | '!' | '?' | '。' | '！' | '？' | '؟' | '۔' | '।');
+    // The mark, closing quotes and brackets, a footnote, whitespace, and then the start of a
+    // sentence.
+    let last = footnote_start(chars, at).map_or(at, |it| it.saturating_sub(1));
+    let mut sign = last;
+    while sign > 0 && char(sign).is_some_and(closes) {
+        sign -= 1;
+    }
+    let noted = last != at;
     if !char(sign).is_some_and(ends) || char(at + 1).is_some_and(closes) {
         return false;
     }
@@ -101,7 +100,31 @@ fn ends_sentence(text: &str, chars: &[(usize, char)], at: usize) -> bool {
         begin += 1;
     }
     let begins = char(begin).is_none_or(|it| !it.is_lowercase());
-    begins && (char(sign) != Some('.') || !is_abbreviation(text, chars, sign, begin))
+    // `Fig.3 shows`: the digit is no footnote.
+    let following = if noted { sign + 1 } else { begin };
+    begins && (char(sign) != Some('.') || !is_abbreviation(text, chars, sign, following))
+}
+
+/// Where a footnote mark begins that ends at `at` and directly follows the end of a sentence:
+/// `fact.¹`, or `fact.1` where the superscript was lost.
+fn footnote_start(chars: &[(usize, char)], at: usize) -> Option<usize> {
+    let char = |at: usize| chars.get(at).map(|&(_, it)| it);
+    let figure = |it: char| it.is_ascii_digit() || matches!(it, '⁰' | '¹' | '²' | '³' | '⁴'..='⁹');
+    let joins = |it: char| matches!(it, ',' | '–' | '—' | '-' | '⁻' | '˒');
+    if !char(at).is_some_and(figure) {
+        return None;
+    }
+    let mut start = at;
+    while let Some(before) = start.checked_sub(1)
+        && char(before).is_some_and(|it| figure(it) || joins(it))
+    {
+        start = before;
+    }
+    let raised = char(start).is_some_and(|it| !it.is_ascii_digit());
+    let word = start.checked_sub(2).and_then(char);
+    let after_sentence = matches!(start.checked_sub(1).and_then(char), Some('.' | '!' | '?'));
+    let after_word = word.is_some_and(|it| it.is_alphabetic() || raised);
+    (after_sentence && after_word).then_some(start)
 }
 
 /// Whether the period at `at` belongs to an abbreviation or an initial; `begin` is the index of the
@@ -199,6 +222,29 @@ mod tests {
         assert_eq!(split("هل نام؟ نعم. نام"), ["هل نام؟", "نعم.", "نام"]);
         assert_eq!(split("# Head\n\nText"), ["# Head", "Text"]);
         assert_eq!(split("  "), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn footnotes_belong_to_their_sentences() {
+        assert_eq!(
+            split("Peat burns.¹,² It smoulders.3 So says Fig.3 Nobody else. It took 3.5 m. Then"),
+            [
+                "Peat burns.¹,²",
+                "It smoulders.3",
+                "So says Fig.3 Nobody else.",
+                "It took 3.5 m.",
+                "Then"
+            ]
+        );
+        assert_eq!(
+            split("It is so [1, p. 5]. So it is [1,p. 5]. J. R. Doe wrote it.\n\nThe end"),
+            [
+                "It is so [1, p. 5].",
+                "So it is [1,p. 5].",
+                "J. R. Doe wrote it.",
+                "The end"
+            ]
+        );
     }
 
     #[test]

@@ -1,4 +1,0 @@
-//! Similarity of sentences, by word vectors and by shared words.
-
-pub(crate) mod paraphrase;
-pub(crate) mod word_vectors;
