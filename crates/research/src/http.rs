@@ -5,3 +5,5 @@ pub use deliberate_http_client::{
     HttpClient, HttpClientError, HttpClientOptions, PARTIAL_PREFIX, SourceRateLimit,
     SystemHostResolver, blocked_reason,
 };
+
+pub use crate::prompt_fence::strip_markup_chars;

@@ -38,7 +38,7 @@ pub(crate) fn disarm_passage_tags(text: &str) -> String {
 }
 
 /// Removes characters from foreign text that could be taken for markup or for a prompt fence.
-pub(crate) fn strip_markup_chars(text: &str) -> String {
+pub fn strip_markup_chars(text: &str) -> String {
     disarm_passage_tags(text)
         .replace('<', "‹")
         .replace('`', "'")

@@ -11,6 +11,7 @@
 
 mod cache;
 mod download;
+mod error_message;
 mod rate_limit;
 mod ssrf_guard;
 mod support;

@@ -337,7 +337,7 @@ async fn a_browser_comes_back_to_a_port_of_this_machine() {
         assert_eq!(back.unwrap().status(), 200);
     };
     // An HTTP client needs a TLS provider, even without encryption.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    deliberate_http_client::install_crypto();
     let (back, ()) = tokio::join!(browser.authorize(&page), user);
     let back = back.unwrap();
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::{io, net::IpAddr, sync::Arc};
 
-use deliberate_research::http::{HostResolver, HttpClient, HttpClientOptions};
+use deliberate_research::http::{HostResolver, HttpClient, HttpClientOptions, strip_markup_chars};
 pub(crate) use deliberate_testkit::raw_http_server::{
     RawHttpServer, ResponseStep, http_response, json_response,
 };
@@ -22,7 +22,7 @@ pub(crate) fn client_options(trusted: &[&RawHttpServer]) -> HttpClientOptions {
         folder: None,
         cache_bytes: 1024 * 1024,
         trusted_origins: trusted.iter().map(|it| it.origin.clone()).collect(),
-        clean_message: str::to_owned,
+        clean_message: strip_markup_chars,
     }
 }
 

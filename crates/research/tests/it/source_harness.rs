@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use deliberate_research::{
-    http::{HttpClient, HttpClientOptions},
+    http::{HttpClient, HttpClientOptions, strip_markup_chars},
     sources::{PaperQuery, PaperSource, SourceResult, SourceSettings, all_sources},
 };
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ fn client_options(server: &MockServer) -> HttpClientOptions {
         folder: None,
         cache_bytes: 1 << 20,
         trusted_origins: vec![server.uri()],
-        clean_message: str::to_owned,
+        clean_message: strip_markup_chars,
     }
 }
 
