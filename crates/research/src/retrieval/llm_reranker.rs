@@ -116,9 +116,12 @@ pub(crate) async fn rerank_with_model(
         }
     };
     for (at, passage) in passages.iter_mut().enumerate().take(MAX_RERANKED) {
-        if let Some(score) = scores.get(at) {
-            passage.rerank_score = Some(score as f32);
-        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a score between 0 and 1 needs no more digits"
+        )]
+        let score = scores.get(at).map(|it| it as f32);
+        passage.rerank_score = score.or(passage.rerank_score);
     }
     sort_by_score(&mut passages, |it| it.rerank_score.map(f64::from));
     Ok(passages)

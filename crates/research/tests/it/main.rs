@@ -13,6 +13,7 @@ mod agentic;
 mod agentic_stop_conditions;
 mod analysis_tools;
 mod answer;
+mod answer_claim_judge;
 mod answer_harness;
 mod answer_model_replies;
 mod answer_prompt_injection;

@@ -91,12 +91,9 @@ fn the_same_twice() {
 
 #[test]
 fn other_ways_to_say_no() {
-    for (passage, claim) in [(
-        "Ores came from Wales rather than Spain.",
-        "Ores came from Wales and not from Spain.",
-    )] {
-        assert_eq!(verdict(passage, claim), ClaimVerdict::Supported, "{claim}");
-    }
+    let ores = "Ores came from Wales rather than Spain.";
+    let claim = "Ores came from Wales and not from Spain.";
+    assert_eq!(verdict(ores, claim), ClaimVerdict::Supported);
     for (passage, claim) in [
         (
             "Memory never exceeded 48 gigabytes.",

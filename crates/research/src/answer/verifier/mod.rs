@@ -12,6 +12,7 @@ mod claim;
 mod corpus;
 mod evidence_comparison;
 mod evidence_span;
+mod exact_parts;
 mod heuristic;
 pub(crate) mod numbers;
 mod polarity;
@@ -20,6 +21,7 @@ mod sentence_features;
 mod sentence_window;
 pub(crate) mod text;
 mod verdict;
+mod window_comparison;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -7,15 +7,12 @@ use std::ops::Range;
 
 use super::{
     Claim, ClaimCheck, ClaimProblem, ClaimProblemKind, ClaimVerdict, EvidencePassage, EvidenceSpan,
-    Heuristic, HeuristicSet,
+    HeuristicSet,
     claim::PreparedClaim,
     corpus::{Corpus, CorpusPassage},
-    evidence_comparison::{ClaimEvidencePair, Discrepancies},
+    evidence_comparison::ClaimEvidencePair,
     evidence_span::evidence_span,
-    numbers::{
-        equality::{NumberMatch, compare_numbers},
-        number::{Number, RangeEnd},
-    },
+    numbers::equality::{NumberMatch, compare_numbers},
     polarity::{PolarityDifference, find_difference},
     quotes::{
         exact_match::same_numbers, fuzzy_match::NormalizedText, quote_check::is_quote_introduction,
@@ -23,6 +20,7 @@ use super::{
     sentence_features::{SentenceFeatures, opposite_key, strip_possessive},
     sentence_window::SentenceWindow,
     text::tokenizer::LetterCase,
+    window_comparison::WindowComparison,
 };
 
 /// Checks claims against a set of passages.
@@ -32,9 +30,6 @@ pub struct Verifier {
 
 /// Share of the claim's words and numbers that a close sentence contains.
 const MIN_CLOSE_OVERLAP: f64 = 0.75;
-
-/// Share of the claim's words that a sentence with another number must contain to contradict it.
-const MIN_CONTRADICTION_OVERLAP: f64 = 0.4;
 
 /// Share of the claim's words with which a sentence is shown as the closest.
 const MIN_SHOWN_OVERLAP: f64 = 0.5;
@@ -50,55 +45,6 @@ const TIE_MARGIN: f64 = 0.01;
 
 /// Bonus for a cited passage, so that a correct citation is preferred to a slightly better match.
 const CITED_BONUS: f64 = 0.05;
-
-/// Result of comparing a claim with a window.
-struct WindowComparison {
-    window: SentenceWindow,
-    overlap: f64,
-    cited: bool,
-    /// Whether it has nearly the same words.
-    is_close: bool,
-    difference: Option<PolarityDifference>,
-    discrepancies: Discrepancies,
-}
-
-impl WindowComparison {
-    fn supports(&self) -> bool {
-        self.is_close
-            && self.difference.is_none()
-            && !self.discrepancies.computed
-            && self.discrepancies.conflicts.is_empty()
-            && self.discrepancies.missing.is_empty()
-    }
-
-    /// What it says instead, if it contradicts the claim.
-    fn conflicts(&self) -> Vec<ClaimProblem> {
-        let mut all = Vec::new();
-        if self.overlap >= MIN_CONTRADICTION_OVERLAP {
-            all.clone_from(&self.discrepancies.conflicts);
-        }
-        if let Some(PolarityDifference::Opposite(problem)) = &self.difference
-            && self.is_close
-            && self.discrepancies.missing.is_empty()
-        {
-            all.push(problem.clone());
-        }
-        all
-    }
-
-    fn contradicts(&self) -> bool {
-        !self.conflicts().is_empty()
-    }
-
-    /// Whether different numbers are the only conflicts.
-    fn differs_only_in_number(&self) -> bool {
-        let number =
-            |it: &ClaimProblem| it.kind == ClaimProblemKind::Number && it.instead.is_some();
-        self.difference.is_none()
-            && self.discrepancies.missing.is_empty()
-            && self.discrepancies.conflicts.iter().all(number)
-    }
-}
 
 impl Verifier {
     /// Analyzes the passages. Beyond a few megabytes the last ones are ignored.
@@ -223,50 +169,6 @@ impl Verifier {
     ) -> ClaimCheck {
         let looks = self.compare_windows(text, claim, quoted);
         self.decide(&looks)
-    }
-
-    /// The exact parts of a claim in other words: a number or a name that no cited passage contains
-    /// is not found, nor is a claim that cites nothing.
-    fn check_exact_parts(&self, ready: &PreparedClaim, claim: &Claim, checked: &mut ClaimCheck) {
-        let features = self.corpus.analyze(&ready.unquoted);
-        let cited = self.passages_cited_first(claim).into_iter();
-        let cited = cited.take_while(|&it| self.is_cited(it, claim));
-        let cited = cited.filter_map(|it| self.corpus.passages.get(it));
-        let cited: Vec<_> = cited.filter(|it| !it.sentence_spans.is_empty()).collect();
-        let is_in = |number: &Number| {
-            // Whether it is an end of a range is a matter of the sentence.
-            let number = Number {
-                range_end: RangeEnd::Change,
-                ..number.clone()
-            };
-            cited.iter().any(|it| {
-                let same = |it| compare_numbers(&number, it) == NumberMatch::Same;
-                it.features.numbers.iter().any(same) || it.is_publication_year(&number)
-            })
-        };
-        let numbers = features.numbers.iter();
-        let numbers = numbers.filter(|it| !features.may_be_computed(it) && !is_in(it));
-        let numbers = numbers.map(|it| (ClaimProblemKind::Number, it.from, it.to));
-        let named = self.corpus.heuristics.contains(Heuristic::Names);
-        let names = features.names.iter().filter(|&&at| {
-            let name = features.token(at).map_or("", |it| it.text.as_str());
-            named && !cited.iter().any(|it| it.has_name(name))
-        });
-        let names = names.map(|&at| (ClaimProblemKind::Name, at, at + 1));
-        let mut problems = Vec::new();
-        for (kind, from, to) in numbers.chain(names) {
-            let text = features
-                .span(from, to)
-                .and_then(|it| ready.unquoted.get(it));
-            problems.push(ClaimProblem::new(kind, text.unwrap_or_default(), None));
-        }
-        if cited.is_empty() {
-            problems = vec![ClaimProblem::new(ClaimProblemKind::Matter, "", None)];
-        }
-        if !problems.is_empty() {
-            checked.verdict = ClaimVerdict::NotFound;
-            checked.problems = problems;
-        }
     }
 
     fn compare_windows(
