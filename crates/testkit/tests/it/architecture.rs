@@ -107,7 +107,14 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-bench", &[]),
     (
         "deliberate-testkit",
-        &["deliberate-bench", "deliberate-core"],
+        &[
+            "deliberate-bench",
+            "deliberate-core",
+            // For the fixtures of other crates' tests.
+            "deliberate-llm",
+            "deliberate-store",
+            "deliberate-toolkit",
+        ],
     ),
     // For tests only, like the test kit: the program's wiring with the fixtures of the conformance
     // suite.
@@ -144,6 +151,8 @@ const FORBIDDEN_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &["tokio", "sqlx", "reqwest", "rmcp"]),
     ("deliberate-toolkit", &["sqlx", "reqwest", "rmcp"]),
     ("deliberate-reasoning", &["sqlx", "reqwest", "rmcp"]),
+    // Without its feature `fixtures`, so that it can be built together with the crates above.
+    ("deliberate-testkit", &["sqlx"]),
     // The server needs the client only; the adapter is a library for other programs.
     ("deliberate", &["deliberate-adapter"]),
     (
