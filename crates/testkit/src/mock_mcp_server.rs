@@ -1,12 +1,15 @@
-//! Finds the mock MCP server. It is a program of this crate; tests of other crates find it here,
-//! and it is built if needed.
+//! Finds and starts the mock MCP server. It is a program of this crate; tests of other crates find
+//! it here, and it is built if needed.
 
 use std::{
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Child, Command, Stdio},
     sync::OnceLock,
     time::SystemTime,
 };
+
+use anyhow::Context as _;
 
 const NAME: &str = "mock_mcp_server";
 
@@ -40,6 +43,51 @@ pub fn mock_mcp_server_program() -> &'static Path {
         );
         program
     })
+}
+
+/// The mock MCP server on the network. It is killed when dropped.
+#[derive(Debug)]
+pub struct MockServerProcess {
+    child: Child,
+    address: String,
+}
+
+impl MockServerProcess {
+    /// Starts it at an address (`127.0.0.1:0` for any free port); `kind` is `--http` or `--ws`.
+    pub fn spawn(kind: &str, address: &str, arguments: &[&str]) -> anyhow::Result<Self> {
+        let mut child = Command::new(mock_mcp_server_program())
+            .args([kind, address])
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        let stderr = child.stderr.take().context("no standard error")?;
+        BufReader::new(stderr).read_line(&mut line)?;
+        let address = line.trim().rsplit(' ').next().unwrap_or_default();
+        Ok(Self {
+            child,
+            address: address.to_owned(),
+        })
+    }
+
+    /// Returns the host and the port.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Kills it and waits for its end.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for MockServerProcess {
+    fn drop(&mut self) {
+        self.kill();
+    }
 }
 
 /// Returns the folder of the programs, which is above that of the tests.

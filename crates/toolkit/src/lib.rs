@@ -24,8 +24,7 @@ pub use agent_loop::{AgentLimits, AgentRun, AgentStopReason, ToolSpec, ToolUse};
 pub use call::{
     BackgroundCall, BackgroundStatus, Budget, BudgetMeter, BudgetUse, CallOutcome, CallerPresence,
     ClientPrompt, ModelAnswer, NeedsReply, StillRunning, TimedOutcome, ToolContext,
-    compact_prompts::CompactPrompts,
-    suspend::RESUME_TOOL,
+    compact_prompts::CompactPrompts, suspend::RESUME_TOOL,
 };
 pub use caller::{
     CallProgress, CallerContext, ClientFeatures, ClientRequestError, ClientRequests, FixedModel,

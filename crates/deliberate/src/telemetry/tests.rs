@@ -7,19 +7,17 @@ use std::{
 };
 
 use deliberate_core::{SystemClock, SystemIds};
-use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest, TokenUsage};
-use deliberate_store::sqlite::{SqliteDurability, SqliteOptions, SqliteStore};
+use deliberate_llm::{ModelReply, TokenUsage};
+use deliberate_testkit::fixtures::{ScriptedModel, open_store, registry_deps, reply};
 use deliberate_toolkit::{
-    CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, Tool, ToolContext,
-    ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, TraceContext,
+    CallOutcome, CallerContext, Registry, RegistryDeps, Tool, ToolContext, ToolError, ToolHints,
+    ToolLimits, ToolMeta, ToolOutput, TraceContext,
 };
-use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    time::Instant,
 };
 use tracing_subscriber::{Layer as _, layer::SubscriberExt as _};
 
@@ -98,45 +96,23 @@ fn options(endpoint: &str) -> TelemetryOptions {
     }
 }
 
-struct Model;
-
-impl ChatModel for Model {
-    fn name(&self) -> &'static str {
-        "steady"
-    }
-
-    fn complete<'a>(
-        &'a self,
-        _: &'a ModelRequest,
-        _: Instant,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        Box::pin(async {
-            Ok(ModelReply {
-                text: "a secret thought".to_owned(),
-                model: Some("model-of-steel".to_owned()),
-                usage: TokenUsage {
-                    prompt_tokens: 7,
-                    completion_tokens: 3,
-                    cost_usd: None,
-                },
-                ..ModelReply::default()
-            })
-        })
-    }
-}
-
 fn registry() -> (Registry, TempDir) {
     let folder = tempfile::tempdir().unwrap();
+    let model = ScriptedModel::from_fn(|_, _| {
+        Ok(ModelReply {
+            model: Some("model-of-steel".to_owned()),
+            usage: TokenUsage {
+                prompt_tokens: 7,
+                completion_tokens: 3,
+                cost_usd: None,
+            },
+            ..reply("a secret thought")
+        })
+    });
     let parts = RegistryDeps {
-        store: Arc::new(SqliteStore::new(SqliteOptions {
-            path: folder.path().join("store.db"),
-            readers: 1,
-            durability: SqliteDurability::Relaxed,
-        })),
-        models: Arc::new(FixedModel(Some(Arc::new(Model)))),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
-        limits: CallLimits::default(),
+        ..registry_deps(open_store(&folder.path().join("store.db")), Some(model))
     };
     let registry = deliberate_reasoning::register(Registry::new(parts));
     (registry, folder)
@@ -194,7 +170,7 @@ async fn a_call_continues_the_trace_of_its_client_and_tells_no_content() {
         "2026-07-28",
         "chat",
         "gen_ai.provider.name",
-        "steady",
+        "scripted",
         "model-of-steel",
         "gen_ai.usage.input_tokens",
         "vendor=state",

@@ -1,12 +1,9 @@
 //! An HTTP client cannot be built without the system's certificates, as in a moment without file
 //! descriptors. Such a moment stops nothing from starting and leaves no trace.
 
-use std::{
-    io::{BufRead as _, BufReader},
-    process::{Child, Stdio},
+use deliberate_testkit::{
+    MockProvider, MockServerProcess, StdioClient, load::ServerProcess, wait_for,
 };
-
-use deliberate_testkit::{MockProvider, StdioClient, load::ServerProcess, mock_mcp_server_program};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -37,54 +34,27 @@ fn add_certificates(home: &TestHome) {
     std::fs::write(home.path("work/certificates.pem"), CERTIFICATE).unwrap();
 }
 
-/// The mock MCP server over HTTP, which ends with its test.
-struct HttpUpstream(Child, String);
-
-impl HttpUpstream {
-    fn start() -> Self {
-        let mut child = std::process::Command::new(mock_mcp_server_program())
-            .args(["--http", "127.0.0.1:0"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut output = BufReader::new(child.stderr.take().unwrap());
-        output.read_line(&mut line).unwrap();
-        let address = line.trim().rsplit(' ').next().unwrap().to_owned();
-        Self(child, address)
-    }
-}
-
-impl Drop for HttpUpstream {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 async fn call(client: &mut StdioClient, tool: &str, arguments: Value) -> String {
     client.call(tool, arguments).await.unwrap().to_string()
 }
 
 /// Calls the tool again until there is an HTTP client, because failures cause a backoff.
 async fn call_until_built(client: &mut StdioClient, tool: &str, arguments: Value) -> String {
-    let mut last = String::new();
-    for _ in 0..200 {
-        last = call(client, tool, arguments.clone()).await;
-        if !last.contains("HTTP client") {
-            return last;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    panic!("there is still no HTTP client: {last}");
+    let answer = wait_for(async || {
+        let answer = call(client, tool, arguments.clone()).await;
+        (!answer.contains("HTTP client")).then_some(answer)
+    });
+    answer.await
 }
 
 #[tokio::test]
 async fn an_upstream_server_is_used_once_its_http_client_can_be_built() {
-    let (home, upstream) = (TestHome::new(), HttpUpstream::start());
-    let settings = format!("[servers.far]\nurl = \"http://{}/mcp\"\n", upstream.1);
+    let home = TestHome::new();
+    let upstream = MockServerProcess::spawn("--http", "127.0.0.1:0", &[]).unwrap();
+    let settings = format!(
+        "[servers.far]\nurl = \"http://{}/mcp\"\n",
+        upstream.address()
+    );
     let folder = home.path("config/deliberate");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("config.toml"), settings).unwrap();

@@ -83,7 +83,7 @@ async fn sixty_kills_lose_nothing_that_was_answered_and_leave_nothing_by_half() 
     let mut answered = HashMap::new();
     for _ in 0..ROUNDS {
         run_round(&home, &standin, &mut dice, &mut answered).await;
-        wait_until("the dead ask no more", || standin.in_flight() == 0).await;
+        wait_until(|| standin.in_flight() == 0).await;
     }
     let total = usize::try_from(ROUNDS * CALLS).unwrap();
     assert!(

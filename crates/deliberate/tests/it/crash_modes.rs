@@ -133,7 +133,7 @@ async fn sixty_kills_leave_no_tree_and_no_graph_by_half() {
     let mut known = AnsweredIds::default();
     for _ in 0..ROUNDS {
         run_round(&home, &standin, &mut dice, &mut known).await;
-        wait_until("the dead ask no more", || standin.in_flight() == 0).await;
+        wait_until(|| standin.in_flight() == 0).await;
     }
     assert!(
         known.answers < ROUNDS * CALLS,

@@ -1,9 +1,11 @@
 //! Tests of a server with external tools: they are listed, they work, and their server stops with
 //! this one.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
-use deliberate_testkit::{StdioClient, mock_mcp_server_program, raw_http::RawHttp};
+use deliberate_testkit::{
+    StdioClient, mock_mcp_server_program, raw_http::RawHttp, wait_for, wait_until_async,
+};
 use serde_json::{Value, json};
 
 use crate::support::{TestHome, serve, shut_down, terminate, tool_failure, wait_until};
@@ -31,14 +33,11 @@ async fn list_tools(client: &mut StdioClient) -> Vec<String> {
 
 /// Waits until the upstream server has listed its tools.
 async fn wait_for_external_tools(client: &mut StdioClient) -> Vec<String> {
-    for _ in 0..500 {
+    let listed = wait_for(async || {
         let names = list_tools(client).await;
-        if names.iter().any(|name| name == "up__echo") {
-            return names;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("its tools never came");
+        names.iter().any(|name| name == "up__echo").then_some(names)
+    });
+    listed.await
 }
 
 #[tokio::test]
@@ -81,7 +80,7 @@ async fn the_tools_that_are_exposed_are_listed_and_called_and_their_server_ends_
     let process = format!("/proc/{}", pid.trim());
     assert!(!cfg!(target_os = "linux") || Path::new(&process).exists());
     shut_down(client).await;
-    wait_until("the other server ends", || !Path::new(&process).exists()).await;
+    wait_until(|| !Path::new(&process).exists()).await;
 }
 
 #[tokio::test]
@@ -110,7 +109,7 @@ async fn a_call_that_another_server_never_answers_does_not_hold_up_the_end() {
         assert_eq!(tool_failure(&told).code, "CutOff", "{told}");
         assert!(client.wait_exit().await.unwrap().success());
         let process = format!("/proc/{}", pid.trim());
-        wait_until("the other server ends", || !Path::new(&process).exists()).await;
+        wait_until(|| !Path::new(&process).exists()).await;
     }
 }
 
@@ -136,7 +135,7 @@ async fn http_address(client: &StdioClient) -> std::net::SocketAddr {
         let (_, rest) = log.split_once("\"url\":\"http://")?;
         rest.split_once("/mcp")?.0.parse().ok()
     };
-    wait_until("HTTP is served", || find().is_some()).await;
+    wait_until(|| find().is_some()).await;
     find().unwrap()
 }
 
@@ -225,20 +224,17 @@ async fn servers_that_are_added_and_removed_count_without_a_restart() {
     let program = mock_mcp_server_program().display().to_string();
     let call = json!({ "tool": "late__echo", "arguments": { "text": "hi" } });
     let mut reaches = async |wanted: bool| {
-        for _ in 0..200 {
+        wait_until_async(async || {
             let answer = client.call("gateway_call", call.clone()).await.unwrap();
-            if (answer["result"]["isError"] != Value::Bool(true)) == wanted {
-                return true;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        false
+            (answer["result"]["isError"] != Value::Bool(true)) == wanted
+        })
+        .await;
     };
     let added = home.run(&["servers", "add", "late", "--", &program]).await;
     assert_eq!(added.code, Some(0), "{added:?}");
-    assert!(reaches(true).await, "it was added");
+    reaches(true).await;
     let removed = home.run(&["servers", "remove", "late"]).await;
     assert_eq!(removed.code, Some(0), "{removed:?}");
-    assert!(reaches(false).await, "it was removed");
+    reaches(false).await;
     shut_down(client).await;
 }

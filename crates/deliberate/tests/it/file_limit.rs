@@ -8,21 +8,13 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
 use tokio::{net::TcpStream, process::Command, time::timeout};
 
-use crate::support::{PROGRAM, TestHome, output, serve, shut_down, think, tool_failure};
+use crate::support::{
+    PROGRAM, TestHome, output, run_through, serve, shut_down, think, tool_failure,
+};
 
 /// Returns the program with these limits on open files.
 fn with_limits(home: &TestHome, standin: &MockProvider, soft: u32, hard: u32) -> Command {
-    let usual = home.command_with_provider(standin);
-    let usual = usual.as_std();
-    let mut command = Command::new("sh");
-    command
-        .env_clear()
-        .current_dir(usual.get_current_dir().unwrap());
-    for (name, value) in usual.get_envs() {
-        if let Some(value) = value {
-            command.env(name, value);
-        }
-    }
+    let mut command = run_through("sh", &home.command_with_provider(standin));
     let script = format!("ulimit -Sn {soft} && ulimit -Hn {hard} && exec \"$0\" \"$@\"");
     command.args(["-c", &script, PROGRAM]);
     command

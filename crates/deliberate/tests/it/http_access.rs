@@ -70,7 +70,7 @@ async fn a_reload_does_not_open_a_server_without_tokens_to_others() {
         command.args(["serve", "--config", "config.toml"]);
         let server = ServerProcess::start(&mut command).await.unwrap();
         let serving = "serving MCP over HTTP";
-        wait_until(serving, || server.output().contains(serving)).await;
+        wait_until(|| server.output().contains(serving)).await;
         let name = key.strip_prefix("http.").unwrap();
         let value = match name {
             "allowed_hosts" => json!([value]),
@@ -79,7 +79,7 @@ async fn a_reload_does_not_open_a_server_without_tokens_to_others() {
         std::fs::write(&file, format!("[http]\n{name} = {value}\n")).unwrap();
         server.signal("HUP").await.unwrap();
         let refused = format!("not reloaded: {refusal}");
-        wait_until(&refused, || server.output().contains(&refused)).await;
+        wait_until(|| server.output().contains(&refused)).await;
     }
 }
 

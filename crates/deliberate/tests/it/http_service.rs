@@ -7,10 +7,11 @@ use deliberate_testkit::{
     MockFault, MockProvider,
     load::ServerProcess,
     raw_http::{RawHttp, RawResponse},
+    wait_for, wait_until, wait_until_async,
 };
 use serde_json::{Value, json};
 use sqlx::Row as _;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::support::TestHome;
 #[cfg(unix)]
@@ -62,20 +63,13 @@ impl Service {
 
     /// Waits until the server knows exactly these upstream servers.
     async fn wait_for_servers(&self, wanted: &[&str]) {
-        let mut last = Value::Null;
-        let known = async {
-            loop {
-                last = self.health(ALICE).await["servers"].clone();
-                let servers = last.as_array().cloned().unwrap_or_default();
-                let names: Vec<_> = servers.iter().map(|it| it["name"].clone()).collect();
-                if names == wanted {
-                    return;
-                }
-                sleep(Duration::from_millis(50)).await;
-            }
-        };
-        let waited = timeout(PROMPTLY, known).await;
-        assert!(waited.is_ok(), "{wanted:?} are not {last}");
+        wait_until_async(async || {
+            let known = self.health(ALICE).await;
+            let servers = known["servers"].as_array().cloned().unwrap_or_default();
+            let names: Vec<_> = servers.iter().map(|it| it["name"].clone()).collect();
+            names == wanted
+        })
+        .await;
     }
 
     async fn status(&self, token: &str) -> u16 {
@@ -85,13 +79,7 @@ impl Service {
 
     /// Waits until the log contains the text.
     async fn wait_for_log(&self, text: &str) {
-        let logged = async {
-            while !self.server.output().contains(text) {
-                sleep(Duration::from_millis(20)).await;
-            }
-        };
-        let waited = timeout(PROMPTLY, logged).await;
-        waited.unwrap_or_else(|_| panic!("{text:?} is not in\n{}", self.server.output()));
+        wait_until(|| self.server.output().contains(text)).await;
     }
 }
 
@@ -133,17 +121,12 @@ async fn hanging_calls_of_one_token_keep_nobody_else_waiting() {
             tokio::spawn(call(host, ALICE, "reasoning_linear", content))
         })
         .collect();
-    let all_there = async {
-        loop {
-            let calls = service.health(BOB).await["calls"].clone();
-            let count = |key: &str| calls[key].as_u64().unwrap_or(0);
-            if count("running") + count("waiting") >= 300 {
-                return count("running");
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let running = timeout(PROMPTLY, all_there).await.unwrap();
+    let all_there = wait_for(async || {
+        let calls = service.health(BOB).await["calls"].clone();
+        let count = |key: &str| calls[key].as_u64().unwrap_or(0);
+        (count("running") + count("waiting") >= 300).then(|| count("running"))
+    });
+    let running = all_there.await;
     service.standin.set_default_fault(MockFault::Delay(0));
     let read = service
         .call(BOB, "reasoning_search", json!({ "query": "anything" }))
@@ -218,12 +201,7 @@ async fn a_hangup_reloads_tokens_and_ends_no_call() {
     service.standin.set_default_fault(MockFault::Delay(2_000));
     let host = service.server.address();
     let running = tokio::spawn(call(host, ALICE, "reasoning_linear", think("slow")));
-    let asked = async {
-        while service.standin.in_flight() == 0 {
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(PROMPTLY, asked).await.unwrap();
+    wait_until(|| service.standin.in_flight() > 0).await;
     let tokens = format!(
         "[bob]\ntoken = \"{BOB}\"\nexpires = 2020-01-01\n\n[carol]\ntoken = \"{CAROL}\"\nexpires = \"2999-01-01\"\n"
     );

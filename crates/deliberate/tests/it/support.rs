@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+pub(crate) use deliberate_testkit::wait_until;
 use deliberate_testkit::{MockProvider, StdioClient, bare_command};
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions as _, SqliteConnection, sqlite::SqliteConnectOptions};
@@ -91,6 +92,18 @@ impl TestHome {
     pub(crate) async fn open_database(&self) -> SqliteConnection {
         open_sqlite(&self.database()).await
     }
+}
+
+/// Returns another program in the place of this command, with its folder and environment alone.
+pub(crate) fn run_through(program: &str, command: &Command) -> Command {
+    let command = command.as_std();
+    let mut other = Command::new(program);
+    other
+        .env_clear()
+        .current_dir(command.get_current_dir().unwrap());
+    let variables = command.get_envs();
+    other.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+    other
 }
 
 #[cfg(unix)]
@@ -274,18 +287,6 @@ pub(crate) fn error_code(response: &Value) -> i64 {
     response["error"]["code"]
         .as_i64()
         .unwrap_or_else(|| panic!("no error: {response}"))
-}
-
-/// Waits for an effect of another process.
-pub(crate) async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let wait = async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    timeout(TEST_TIMEOUT, wait)
-        .await
-        .unwrap_or_else(|_| panic!("never: {what}"));
 }
 
 pub(crate) async fn terminate(pid: u32) {

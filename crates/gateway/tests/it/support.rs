@@ -1,22 +1,16 @@
 //! A registry with the gateway in front of mock upstream servers.
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use deliberate_core::{SystemClock, SystemIds};
 use deliberate_gateway::{Gateway, GatewayOptions, GatewayServer, register};
 use deliberate_mcp_client::{McpClient, ServerConfig, transport::McpEra};
-use deliberate_store::{
-    Store,
-    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
-};
+use deliberate_store::Store;
+use deliberate_testkit::fixtures;
+pub(crate) use deliberate_testkit::{fixtures::progress_caller, wait_until};
 use deliberate_toolkit::{
-    CallLimits, CallOutcome, CallProgress, CallerContext, ClientFeatures, ClientRequestError,
-    ClientRequests, FixedModel, InputReply, Principal, Registry, RegistryDeps, Tool, ToolError,
-    ToolScope,
+    CallOutcome, CallerContext, ClientFeatures, ClientRequestError, ClientRequests, InputReply,
+    Principal, Registry, RegistryDeps, Tool, ToolError, ToolScope,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -30,12 +24,9 @@ pub(crate) struct GatewayFixture {
     pub(crate) store: Arc<dyn Store>,
 }
 
-pub(crate) fn open_store(path: &Path) -> Arc<dyn Store> {
-    Arc::new(SqliteStore::new(SqliteOptions {
-        path: path.join("it.db"),
-        readers: 2,
-        durability: SqliteDurability::Relaxed,
-    }))
+/// Opens the store in a folder.
+pub(crate) fn open_store(folder: &Path) -> Arc<dyn Store> {
+    fixtures::open_store(&folder.join("it.db"))
 }
 
 pub(crate) fn temp_dir() -> TempDir {
@@ -156,11 +147,9 @@ impl GatewayFixture {
 
 fn registry_deps(store: &Arc<dyn Store>) -> RegistryDeps {
     RegistryDeps {
-        store: store.clone(),
-        models: Arc::new(FixedModel(None)),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
-        limits: CallLimits::default(),
+        ..fixtures::registry_deps(store.clone(), None)
     }
 }
 
@@ -236,28 +225,4 @@ pub(crate) fn resuming_caller(name: &str, state: &str, responses: Value) -> Call
         }),
         ..modern_caller(name)
     }
-}
-
-/// A caller that records progress.
-pub(crate) fn progress_caller() -> (CallerContext, Arc<Mutex<Vec<CallProgress>>>) {
-    let heard: Arc<Mutex<Vec<CallProgress>>> = Arc::default();
-    let hears = heard.clone();
-    let caller = CallerContext {
-        progress: Some(Arc::new(move |progress| {
-            hears.lock().unwrap().push(progress);
-        })),
-        ..CallerContext::default()
-    };
-    (caller, heard)
-}
-
-/// Waits until a condition holds.
-pub(crate) async fn wait_until(mut is_so: impl FnMut() -> bool) {
-    for _ in 0..1_000 {
-        if is_so() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it never became so");
 }

@@ -4,12 +4,10 @@ use deliberate_llm::{
     ChatModel, ClientDriven, FinishReason, ModelError, ModelReply, ModelRequest, PlainText,
     StructuredError, StructuredOutput, ask_structured,
 };
-use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::support::{
-    ReplyScript, ThoughtAnswer, far_deadline, from_plain, reply, thought_answer, thought_request,
+    ScriptedModel, ThoughtAnswer, far_deadline, from_plain, reply, thought_answer, thought_request,
 };
 
 /// A request whose text becomes the field `thought`; the schema has the fields after it.
@@ -29,13 +27,13 @@ fn text_request() -> ModelRequest {
 }
 
 async fn ask_text(
-    script: &ReplyScript,
+    script: &ScriptedModel,
 ) -> Result<StructuredOutput<ThoughtAnswer>, StructuredError> {
     ask_structured(script, text_request(), None, far_deadline()).await
 }
 
 async fn ask_text_or_plain(
-    script: &ReplyScript,
+    script: &ScriptedModel,
 ) -> Result<StructuredOutput<ThoughtAnswer>, StructuredError> {
     let ask = ModelRequest {
         plain_text: PlainText::IsTheAnswer,
@@ -53,7 +51,7 @@ fn cut_reply(text: &str) -> ModelReply {
 
 #[tokio::test]
 async fn the_model_thinks_without_a_schema_and_writes_the_fields_after_the_text() {
-    let script = ReplyScript::with_texts(&["6 × 7 = 42.\n\n{\"confidence\": 90}"]);
+    let script = ScriptedModel::with_texts(&["6 × 7 = 42.\n\n{\"confidence\": 90}"]);
     let answer = ask_text(&script).await.unwrap();
     assert_eq!(answer.value, thought_answer("6 × 7 = 42.", 90));
     let asks = script.requests();
@@ -68,7 +66,7 @@ async fn the_model_thinks_without_a_schema_and_writes_the_fields_after_the_text(
 
 #[tokio::test]
 async fn missing_fields_are_asked_for_in_a_short_request_that_sees_the_text() {
-    let script = ReplyScript::with_texts(&["6 × 7 = 42.", "{\"confidence\": 90}"]);
+    let script = ScriptedModel::with_texts(&["6 × 7 = 42.", "{\"confidence\": 90}"]);
     let answer = ask_text(&script).await.unwrap();
     assert_eq!(answer.value, thought_answer("6 × 7 = 42.", 90));
     let second = &script.requests()[1];
@@ -77,9 +75,9 @@ async fn missing_fields_are_asked_for_in_a_short_request_that_sees_the_text() {
     assert_eq!(second.messages[1].text, "6 × 7 = 42.");
     // Without fields in the second reply the text alone may be the answer.
     let texts = ["6 × 7 = 42.", "I am sure."];
-    let plain = ask_text_or_plain(&ReplyScript::with_texts(&texts)).await;
+    let plain = ask_text_or_plain(&ScriptedModel::with_texts(&texts)).await;
     assert_eq!(plain.unwrap().value, from_plain("6 × 7 = 42.".to_owned()));
-    let failed = ask_text(&ReplyScript::with_texts(&texts)).await;
+    let failed = ask_text(&ScriptedModel::with_texts(&texts)).await;
     assert_eq!(failed.unwrap_err().error.code(), "InvalidResponse");
 }
 
@@ -91,24 +89,24 @@ async fn a_field_that_repeats_its_description_is_asked_for_again() {
     request.schema["required"] = json!(["confidence", "answer"]);
     let copied = "6 × 7 = 42.\n\n{\"confidence\": 90, \"answer\": \"The result\"}";
     let fields = |answer: &str| json!({ "confidence": 90, "answer": answer }).to_string();
-    let script = ReplyScript::with_texts(&[copied, &fields("42")]);
-    let read = ask_structured::<Value>(&script, request.clone(), None, far_deadline()).await;
+    let script = ScriptedModel::with_texts(&[copied, &fields("42")]);
+    let read = ask_structured::<Value>(&*script, request.clone(), None, far_deadline()).await;
     assert_eq!(read.unwrap().value["answer"], "42");
     // A model that copies it twice has no answer.
-    let script = ReplyScript::with_texts(&[copied, &fields("The result")]);
-    let read = ask_structured::<Value>(&script, request.clone(), None, far_deadline()).await;
+    let script = ScriptedModel::with_texts(&[copied, &fields("The result")]);
+    let read = ask_structured::<Value>(&*script, request.clone(), None, far_deadline()).await;
     let without = json!({ "confidence": 90, "thought": "6 × 7 = 42." });
     assert_eq!(read.unwrap().value, without);
     // A field that may be left out is worth no second request.
     request.schema["required"] = json!(["confidence"]);
-    let script = ReplyScript::with_texts(&[copied]);
-    let read = ask_structured::<Value>(&script, request, None, far_deadline()).await;
+    let script = ScriptedModel::with_texts(&[copied]);
+    let read = ask_structured::<Value>(&*script, request, None, far_deadline()).await;
     assert_eq!(read.unwrap().value, without);
 }
 
 #[tokio::test]
 async fn an_object_with_the_text_in_it_is_read_too() {
-    let script = ReplyScript::with_texts(&[r#"{"thought": "42", "confidence": 90}"#]);
+    let script = ScriptedModel::with_texts(&[r#"{"thought": "42", "confidence": 90}"#]);
     let answer = ask_text(&script).await.unwrap();
     assert_eq!(answer.value, thought_answer("42", 90));
     assert_eq!(answer.replies.len(), 1);
@@ -116,7 +114,7 @@ async fn an_object_with_the_text_in_it_is_read_too() {
 
 #[tokio::test]
 async fn a_text_that_reached_the_token_limit_is_continued() {
-    let script = ReplyScript::new([
+    let script = ScriptedModel::with_results([
         Ok(cut_reply("6 × 7 is 6 × 5 plus 6 × 2, ")),
         Ok(cut_reply("which is 30 plus ")),
         Ok(reply("12, so 42.\n{\"confidence\": 90}")),
@@ -126,7 +124,8 @@ async fn a_text_that_reached_the_token_limit_is_continued() {
     assert_eq!(answer.value, thought_answer(whole, 90));
     // A text that repeats itself is not continued for ever.
     let endless = "and so on and so on, which is again what it was before that ".repeat(4);
-    let script = ReplyScript::new([Ok(cut_reply(&endless)), Ok(reply("{\"confidence\": 10}"))]);
+    let script =
+        ScriptedModel::with_results([Ok(cut_reply(&endless)), Ok(reply("{\"confidence\": 10}"))]);
     let answer = ask_text(&script).await.unwrap();
     assert_eq!(answer.value, thought_answer(endless.trim(), 10));
 }
@@ -141,7 +140,7 @@ async fn half_an_object_is_asked_for_again_and_never_the_answer() {
         reply("```json\n{\"thought"),
         reply("{\"confidence\": 90}"),
     ] {
-        let script = ReplyScript::new([Ok(bad.clone()), Ok(reply(good))]);
+        let script = ScriptedModel::with_results([Ok(bad.clone()), Ok(reply(good))]);
         let answer = ask_text_or_plain(&script).await.unwrap();
         assert_eq!(answer.value, thought_answer("6 × 7 = 42.", 90), "{bad:?}");
         let again = &script.requests()[1];
@@ -152,7 +151,7 @@ async fn half_an_object_is_asked_for_again_and_never_the_answer() {
             _ => text_request().max_tokens,
         };
         assert_eq!(again.max_tokens, room, "{bad:?}");
-        let script = ReplyScript::new([Ok(bad.clone()), Ok(bad.clone())]);
+        let script = ScriptedModel::with_results([Ok(bad.clone()), Ok(bad.clone())]);
         let failed = ask_text_or_plain(&script).await.unwrap_err();
         assert_eq!(failed.error.code(), "InvalidResponse", "{bad:?}");
         assert_eq!(failed.replies.len(), 2);
@@ -162,7 +161,7 @@ async fn half_an_object_is_asked_for_again_and_never_the_answer() {
 #[tokio::test]
 async fn code_at_the_start_is_text() {
     let code = "```python\nprint({6: 42})\n```";
-    let script = ReplyScript::with_texts(&[code, "{\"confidence\": 90}"]);
+    let script = ScriptedModel::with_texts(&[code, "{\"confidence\": 90}"]);
     let answer = ask_text(&script).await.unwrap();
     assert_eq!(answer.value, thought_answer(code, 90));
     assert_eq!(script.requests()[1].key, "step/fields");
@@ -174,7 +173,7 @@ async fn a_refusal_ends_it() {
         finish_reason: FinishReason::Refusal,
         ..reply("I can't help with that.")
     };
-    let script = ReplyScript::new([Ok(refusal)]);
+    let script = ScriptedModel::with_results([Ok(refusal)]);
     let failed = ask_text_or_plain(&script).await.unwrap_err();
     assert!(matches!(failed.error, ModelError::InvalidResponse { .. }));
     assert_eq!(script.requests().len(), 1);
@@ -195,7 +194,7 @@ async fn native_reasoning_is_the_thought_of_a_reply_that_holds_only_the_fields()
         reply("<think>6 × 7 is 42.</think>\n{\"confidence\": 90}"),
         reasoned_reply("6 × 7 is 42.\n{\"confidence\": 90}", ""),
     ] {
-        let script = ReplyScript::new([Ok(bare.clone())]);
+        let script = ScriptedModel::with_results([Ok(bare.clone())]);
         let answer = ask_text(&script).await.unwrap();
         assert_eq!(answer.value, thought_answer("6 × 7 is 42.", 90), "{bare:?}");
     }
@@ -205,13 +204,13 @@ async fn native_reasoning_is_the_thought_of_a_reply_that_holds_only_the_fields()
         r#"{"thought": "It is 42.", "confidence": 90}"#,
         r#"{"explanation": "It is 42.", "confidence": 90}"#,
     ] {
-        let script = ReplyScript::new([Ok(reasoned_reply("Hm.", written))]);
+        let script = ScriptedModel::with_results([Ok(reasoned_reply("Hm.", written))]);
         let answer = ask_text(&script).await.unwrap();
         assert_eq!(answer.value, thought_answer("It is 42.", 90), "{written}");
     }
     // Of a very long reasoning the end is stored.
     let long = format!("{} So 42.", "and on ".repeat(10_000));
-    let script = ReplyScript::new([Ok(reasoned_reply(&long, fields))]);
+    let script = ScriptedModel::with_results([Ok(reasoned_reply(&long, fields))]);
     let thought = ask_text(&script).await.unwrap().value.thought;
     assert!(thought.starts_with('…') && thought.ends_with("So 42."));
     assert!(thought.chars().count() <= 20_001);
@@ -224,7 +223,7 @@ async fn an_answer_for_which_the_reasoning_left_no_room_is_asked_for_again_with_
         ..reasoned_reply("Let me see. 6 × 7 is", "")
     };
     let good = "6 × 7 = 42.\n{\"confidence\": 90}";
-    let script = ReplyScript::new([Ok(exhausted), Ok(reply(good))]);
+    let script = ScriptedModel::with_results([Ok(exhausted), Ok(reply(good))]);
     let answer = ask_text(&script).await.unwrap();
     assert_eq!(answer.value, thought_answer("6 × 7 = 42.", 90));
     let again = &script.requests()[1];
@@ -236,7 +235,7 @@ async fn an_answer_for_which_the_reasoning_left_no_room_is_asked_for_again_with_
 #[tokio::test]
 async fn fields_that_reached_the_token_limit_are_asked_for_once_more_with_twice_the_room() {
     let half = cut_reply("{\"confidence\": 90, \"tags\": [\"a long li");
-    let script = ReplyScript::new([
+    let script = ScriptedModel::with_results([
         Ok(reply("6 × 7 = 42.")),
         Ok(half.clone()),
         Ok(reply(r#"{"confidence": 90, "tags": ["a long list"]}"#)),
@@ -248,13 +247,14 @@ async fn fields_that_reached_the_token_limit_are_asked_for_once_more_with_twice_
     assert_eq!(asks[2].max_tokens, 2 * asks[1].max_tokens);
     assert_eq!(asks[2].schema, text_request().schema);
     // An object that ends is whole, wherever the limit is.
-    let script = ReplyScript::new([
+    let script = ScriptedModel::with_results([
         Ok(reply("6 × 7 = 42.")),
         Ok(cut_reply("{\"confidence\": 90}")),
     ]);
     assert_eq!(ask_text(&script).await.unwrap().value.confidence, 90);
     // After the second time the text alone is the answer, and it is said that something is missing.
-    let script = ReplyScript::new([Ok(reply("6 × 7 = 42.")), Ok(half.clone()), Ok(half)]);
+    let script =
+        ScriptedModel::with_results([Ok(reply("6 × 7 = 42.")), Ok(half.clone()), Ok(half)]);
     let answer = ask_text_or_plain(&script).await.unwrap();
     assert_eq!(answer.value, from_plain("6 × 7 = 42.".to_owned()));
     assert!(answer.is_cut);
@@ -262,7 +262,7 @@ async fn fields_that_reached_the_token_limit_are_asked_for_once_more_with_twice_
 
 #[tokio::test]
 async fn a_text_that_stays_cut_says_so() {
-    let script = ReplyScript::new([
+    let script = ScriptedModel::with_results([
         Ok(cut_reply("6 × 7 is 6 × 5 ")),
         Ok(cut_reply("plus 6 × 2, ")),
         Ok(cut_reply("which is ")),
@@ -271,16 +271,17 @@ async fn a_text_that_stays_cut_says_so() {
     let answer = ask_text(&script).await.unwrap();
     assert!(answer.is_cut);
     let endless = "and so on and so on, which is again what it was before that ".repeat(4);
-    let script = ReplyScript::new([Ok(cut_reply(&endless)), Ok(reply("{\"confidence\": 10}"))]);
+    let script =
+        ScriptedModel::with_results([Ok(cut_reply(&endless)), Ok(reply("{\"confidence\": 10}"))]);
     assert!(ask_text(&script).await.unwrap().is_cut);
     // What ends with its fields has ended.
     let whole = "6 × 7 = 42.\n{\"confidence\": 90}";
-    let script = ReplyScript::new([
+    let script = ScriptedModel::with_results([
         Ok(cut_reply("6 × 7 ")),
         Ok(reply("= 42.\n{\"confidence\": 90}")),
     ]);
     assert!(!ask_text(&script).await.unwrap().is_cut);
-    let script = ReplyScript::with_texts(&[whole]);
+    let script = ScriptedModel::with_texts(&[whole]);
     assert!(!ask_text(&script).await.unwrap().is_cut);
 }
 
@@ -308,8 +309,8 @@ async fn fields_without_a_text_are_asked_for_once_more_with_the_work_before_them
     let empty = r#"{"answer": null, "confidence": 50}"#;
     let copied = r#"{"answer": "result", "confidence": 50}"#;
     for bare in [BARE, fenced.as_str(), empty, copied] {
-        let script = ReplyScript::with_texts(&[bare, second]);
-        let answer = ask_result(&script).await.unwrap();
+        let script = ScriptedModel::with_texts(&[bare, second]);
+        let answer = ask_result(&*script).await.unwrap();
         // The text and the fields of the second reply win.
         assert_eq!(answer.value, thought_answer("6 × 7 = 41.", 60));
         assert_eq!(answer.replies.len(), 2, "both are paid for");
@@ -345,8 +346,8 @@ async fn only_a_judgment_that_gives_its_reason_stands_without_a_text() {
         (list, scores.as_str(), 1),
         (text_request(), "{\"confidence\": 90}", 2),
     ] {
-        let script = ReplyScript::with_texts(&[bare, second]);
-        let answer = ask_structured::<Value>(&script, request, None, far_deadline()).await;
+        let script = ScriptedModel::with_texts(&[bare, second]);
+        let answer = ask_structured::<Value>(&*script, request, None, far_deadline()).await;
         assert!(answer.is_ok(), "{bare}");
         assert_eq!(script.requests().len(), asked, "{bare}");
     }
@@ -355,7 +356,7 @@ async fn only_a_judgment_that_gives_its_reason_stands_without_a_text() {
 #[tokio::test]
 async fn a_reply_with_a_text_and_a_faulty_field_is_told_what_is_wrong() {
     let faulty = r#"{"thought": "6 × 7 = 42.", "confidence": "very"}"#;
-    let script = ReplyScript::with_texts(&[faulty, "6 × 7 = 42.\n{\"confidence\": 90}"]);
+    let script = ScriptedModel::with_texts(&[faulty, "6 × 7 = 42.\n{\"confidence\": 90}"]);
     let answer = ask_text(&script).await.unwrap();
     assert_eq!(answer.value, thought_answer("6 × 7 = 42.", 90));
     let again = &script.requests()[1];
@@ -374,8 +375,8 @@ async fn fields_without_a_text_are_the_answer_after_the_second_time() {
         ("{\"answ", "42", 90),
         (r#"{"confidence": 60}"#, "42", 90),
     ] {
-        let script = ReplyScript::with_texts(&[BARE, second]);
-        let answer = ask_result(&script).await.unwrap();
+        let script = ScriptedModel::with_texts(&[BARE, second]);
+        let answer = ask_result(&*script).await.unwrap();
         assert_eq!(
             answer.value,
             thought_answer(thought, confidence),
@@ -385,8 +386,8 @@ async fn fields_without_a_text_are_the_answer_after_the_second_time() {
     }
     // A second reply with the work alone is asked for its fields.
     let fields = r#"{"answer": "41", "confidence": 60}"#;
-    let script = ReplyScript::with_texts(&[BARE, "6 × 7 = 41.", fields]);
-    let answer = ask_result(&script).await.unwrap();
+    let script = ScriptedModel::with_texts(&[BARE, "6 × 7 = 41.", fields]);
+    let answer = ask_result(&*script).await.unwrap();
     assert_eq!(answer.value, thought_answer("6 × 7 = 41.", 60));
     assert_eq!(script.requests()[2].key, "step/fields");
 }
@@ -399,8 +400,8 @@ async fn fields_after_the_models_own_reasoning_are_not_asked_for_again() {
         reply(r#"{"steps": "6 × 7 is 42.", "answer": "42", "confidence": 90}"#),
         reply(r#"{"thought": "6 × 7 is 42.", "answer": "42", "confidence": 90}"#),
     ] {
-        let script = ReplyScript::new([Ok(reasoned.clone())]);
-        let answer = ask_result(&script).await.unwrap();
+        let script = ScriptedModel::with_results([Ok(reasoned.clone())]);
+        let answer = ask_result(&*script).await.unwrap();
         let thought = thought_answer("6 × 7 is 42.", 90);
         assert_eq!(answer.value, thought, "{reasoned:?}");
     }
@@ -414,31 +415,11 @@ async fn a_client_whose_own_model_writes_the_fields_alone_is_not_asked_again() {
     assert_eq!(driven.pending(), []);
 }
 
-/// A model whose prompts are stored at its provider.
-struct StoredPrompts(ReplyScript);
-
-impl ChatModel for StoredPrompts {
-    fn name(&self) -> &'static str {
-        "stored"
-    }
-
-    fn complete<'a>(
-        &'a self,
-        ask: &'a ModelRequest,
-        deadline: Instant,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        self.0.complete(ask, deadline)
-    }
-
-    fn has_stored_prompts(&self) -> bool {
-        true
-    }
-}
-
 #[tokio::test]
 async fn a_stored_prompt_that_answers_with_the_fields_alone_is_not_asked_again() {
-    let stored = StoredPrompts(ReplyScript::with_texts(&[BARE]));
-    let answer = ask_result(&stored).await.unwrap();
+    let stored = ScriptedModel::with_texts(&[BARE]);
+    stored.store_prompts();
+    let answer = ask_result(&*stored).await.unwrap();
     assert_eq!(answer.value, thought_answer("42", 90));
-    assert_eq!(stored.0.requests().len(), 1);
+    assert_eq!(stored.requests().len(), 1);
 }

@@ -6,18 +6,18 @@ use deliberate_llm::{
 };
 
 use crate::support::{
-    ReplyScript, ThoughtAnswer, far_deadline, from_plain, plain_request, reply, thought_answer,
+    ScriptedModel, ThoughtAnswer, far_deadline, from_plain, plain_request, reply, thought_answer,
     thought_request,
 };
 
 async fn ask_script(
-    script: &ReplyScript,
+    script: &ScriptedModel,
 ) -> Result<StructuredOutput<ThoughtAnswer>, StructuredError> {
     ask_structured(script, thought_request(), None, far_deadline()).await
 }
 
 async fn ask_script_plain(
-    script: &ReplyScript,
+    script: &ScriptedModel,
 ) -> Result<StructuredOutput<ThoughtAnswer>, StructuredError> {
     ask_structured(script, plain_request(), Some(from_plain), far_deadline()).await
 }
@@ -31,13 +31,14 @@ async fn an_answer_is_read_and_fitted() {
         r#"[{"thought": "42", "confidence": "90%", "tags": null}]"#,
     ];
     for text in texts {
-        let script = ReplyScript::with_texts(&[text]);
+        let script = ScriptedModel::with_texts(&[text]);
         let answer = ask_script(&script).await.unwrap();
         assert_eq!(answer.value, thought_answer("42", 90), "{text}");
         assert_eq!(answer.replies, [reply(text)]);
         assert_eq!(script.requests(), [thought_request()]);
     }
-    let script = ReplyScript::with_texts(&[r#"{"thought": "x", "confidence": 250, "tags": "a"}"#]);
+    let script =
+        ScriptedModel::with_texts(&[r#"{"thought": "x", "confidence": 250, "tags": "a"}"#]);
     let answer = ask_script(&script).await.unwrap();
     assert_eq!(answer.value.confidence, 100);
     assert_eq!(answer.value.tags, ["a"]);
@@ -49,7 +50,7 @@ async fn a_wrong_value_is_quoted_only_in_part() {
         r#"{{"thought": "42", "confidence": "{}"}}"#,
         "x".repeat(10_000)
     );
-    let script = ReplyScript::with_texts(&[&text, &text]);
+    let script = ScriptedModel::with_texts(&[&text, &text]);
     let failed = ask_script(&script).await.unwrap_err();
     let reason = failed.error.to_string();
     assert!(reason.chars().count() < 1_000, "{}", reason.len());
@@ -57,7 +58,7 @@ async fn a_wrong_value_is_quoted_only_in_part() {
 
 #[tokio::test]
 async fn a_bad_answer_is_asked_for_once_more() {
-    let script = ReplyScript::with_texts(&[
+    let script = ScriptedModel::with_texts(&[
         r#"{"thought": "42"}"#,
         r#"{"thought": "42", "confidence": 90}"#,
     ]);
@@ -80,7 +81,7 @@ async fn a_bad_answer_is_asked_for_once_more() {
 
 #[tokio::test]
 async fn what_is_wrong_is_said_by_field() {
-    let script = ReplyScript::with_texts(&[
+    let script = ScriptedModel::with_texts(&[
         r#"{"thought": {"text": "42"}, "confidence": "high"}"#,
         "No.",
     ]);
@@ -91,7 +92,7 @@ async fn what_is_wrong_is_said_by_field() {
     assert_eq!(
         failed.error,
         ModelError::InvalidResponse {
-            provider: "script".to_owned(),
+            provider: "scripted".to_owned(),
             reason: "there is no JSON object in it".to_owned(),
             answer: "No.".to_owned(),
         }
@@ -108,7 +109,7 @@ async fn an_empty_answer_is_never_an_answer() {
         r#"{"thought": "", "confidence": 9}"#,
         "{}",
     ] {
-        let script = ReplyScript::with_texts(&[empty, empty]);
+        let script = ScriptedModel::with_texts(&[empty, empty]);
         let failed = ask_script_plain(&script).await.unwrap_err();
         assert_eq!(failed.error.code(), "InvalidResponse", "{empty}");
         // Some providers reject an empty message, so it is not quoted.
@@ -132,16 +133,21 @@ async fn plain_text_is_the_answer_where_the_ask_says_so() {
             "The set {x} has one element.",
         ),
     ] {
-        let script = ReplyScript::with_texts(&[text]);
+        let script = ScriptedModel::with_texts(&[text]);
         let answer = ask_script_plain(&script).await.unwrap();
         assert_eq!(answer.value, from_plain(expected.to_owned()));
     }
     // Without that option, the same text leads to a second request.
-    let script = ReplyScript::with_texts(&["It is 42.", "It is 42."]);
+    let script = ScriptedModel::with_texts(&["It is 42.", "It is 42."]);
     assert!(
-        ask_structured(&script, thought_request(), Some(from_plain), far_deadline())
-            .await
-            .is_err()
+        ask_structured(
+            &*script,
+            thought_request(),
+            Some(from_plain),
+            far_deadline()
+        )
+        .await
+        .is_err()
     );
     assert_eq!(script.requests().len(), 2);
 }
@@ -149,7 +155,7 @@ async fn plain_text_is_the_answer_where_the_ask_says_so() {
 #[tokio::test]
 async fn broken_json_is_not_plain_text() {
     for broken in ["{thought: 42", "```\nfoo\n```", "[{\"oh"] {
-        let script = ReplyScript::with_texts(&[broken, r#"{"thought": "42", "confidence": 1}"#]);
+        let script = ScriptedModel::with_texts(&[broken, r#"{"thought": "42", "confidence": 1}"#]);
         let answer = ask_script_plain(&script).await.unwrap();
         assert_eq!(answer.value, thought_answer("42", 1), "{broken}");
         assert_eq!(answer.replies.len(), 2);
@@ -163,7 +169,7 @@ async fn a_cut_answer_is_asked_for_again_with_more_room() {
         finish_reason: FinishReason::Length,
         ..ModelReply::default()
     };
-    let script = ReplyScript::new([
+    let script = ScriptedModel::with_results([
         Ok(cut.clone()),
         Ok(reply(r#"{"thought": "42", "confidence": 95}"#)),
     ]);
@@ -175,7 +181,7 @@ async fn a_cut_answer_is_asked_for_again_with_more_room() {
     assert_eq!(again.max_tokens, 2 * thought_request().max_tokens);
 
     // Its complete part is enough; half a string is not.
-    let script = ReplyScript::new([Ok(ModelReply {
+    let script = ScriptedModel::with_results([Ok(ModelReply {
         text: r#"{"confidence": 95, "thought": "it is forty", "more": "#.to_owned(),
         ..cut.clone()
     })]);
@@ -187,7 +193,7 @@ async fn a_cut_answer_is_asked_for_again_with_more_room() {
         text: r#"{"confidence": 95, "thought": "it is fort"#.to_owned(),
         ..cut
     };
-    let script = ReplyScript::new([Ok(half.clone()), Ok(half)]);
+    let script = ScriptedModel::with_results([Ok(half.clone()), Ok(half)]);
     let failed = ask_script(&script).await.unwrap_err();
     assert_eq!(failed.error.code(), "InvalidResponse");
 }
@@ -199,12 +205,12 @@ async fn a_refusal_is_not_asked_again() {
         finish_reason: FinishReason::Refusal,
         ..ModelReply::default()
     };
-    let script = ReplyScript::new([Ok(refusal.clone())]);
+    let script = ScriptedModel::with_results([Ok(refusal.clone())]);
     let failed = ask_script_plain(&script).await.unwrap_err();
     assert_eq!(
         failed.error,
         ModelError::InvalidResponse {
-            provider: "script".to_owned(),
+            provider: "scripted".to_owned(),
             reason: "the model refused to answer".to_owned(),
             answer: refusal.text.clone(),
         }
@@ -214,7 +220,7 @@ async fn a_refusal_is_not_asked_again() {
 
 #[tokio::test]
 async fn errors_pass_and_what_was_paid_is_kept() {
-    let script = ReplyScript::new([Err(ModelError::Pending)]);
+    let script = ScriptedModel::with_results([Err(ModelError::Pending)]);
     let failed = ask_script(&script).await.unwrap_err();
     assert_eq!(failed.error, ModelError::Pending);
     assert_eq!(failed.replies, []);
@@ -228,7 +234,7 @@ async fn errors_pass_and_what_was_paid_is_kept() {
         },
         ..ModelReply::default()
     };
-    let script = ReplyScript::new([Ok(paid.clone()), Err(ModelError::Pending)]);
+    let script = ScriptedModel::with_results([Ok(paid.clone()), Err(ModelError::Pending)]);
     let failed = ask_script(&script).await.unwrap_err();
     assert_eq!(failed.error, ModelError::Pending);
     assert_eq!(failed.replies, [paid]);
@@ -237,7 +243,7 @@ async fn errors_pass_and_what_was_paid_is_kept() {
 #[tokio::test]
 async fn long_bad_answers_are_shown_in_part() {
     let long = "ü".repeat(50_000);
-    let script = ReplyScript::with_texts(&[&long, &long]);
+    let script = ScriptedModel::with_texts(&[&long, &long]);
     let failed = ask_script(&script).await.unwrap_err();
     let shown = &script.requests()[1].messages[1].text;
     assert_eq!(shown.chars().count(), 2_001);

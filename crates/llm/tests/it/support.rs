@@ -1,12 +1,11 @@
-//! Requests, and a model that gives scripted replies.
+//! Requests and answers.
 
-use std::{collections::VecDeque, sync::Mutex, time::Duration};
+use std::time::Duration;
 
 use deliberate_llm::{
-    ChatMessage, ChatModel, ModelError, ModelReply, ModelRequest, PlainText, Purpose, ToolCall,
-    ToolCallOutput, ToolDefinition,
+    ChatMessage, ModelRequest, PlainText, Purpose, ToolCall, ToolCallOutput, ToolDefinition,
 };
-use futures::future::BoxFuture;
+pub(crate) use deliberate_testkit::fixtures::{ScriptedModel, reply};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -120,50 +119,4 @@ pub(crate) fn tool_request_with_results() -> ModelRequest {
 /// Returns a deadline that no test is meant to reach.
 pub(crate) fn far_deadline() -> Instant {
     Instant::now() + Duration::from_mins(1)
-}
-
-/// Model that gives replies in order and records the requests.
-pub(crate) struct ReplyScript {
-    replies: Mutex<VecDeque<Result<ModelReply, ModelError>>>,
-    pub(crate) requests: Mutex<Vec<ModelRequest>>,
-}
-
-impl ReplyScript {
-    pub(crate) fn new(replies: impl IntoIterator<Item = Result<ModelReply, ModelError>>) -> Self {
-        Self {
-            replies: Mutex::new(replies.into_iter().collect()),
-            requests: Mutex::default(),
-        }
-    }
-
-    pub(crate) fn with_texts(texts: &[&str]) -> Self {
-        Self::new(texts.iter().map(|text| Ok(reply(text))))
-    }
-
-    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
-        self.requests.lock().unwrap().clone()
-    }
-}
-
-pub(crate) fn reply(text: &str) -> ModelReply {
-    ModelReply {
-        text: text.to_owned(),
-        ..ModelReply::default()
-    }
-}
-
-impl ChatModel for ReplyScript {
-    fn name(&self) -> &'static str {
-        "script"
-    }
-
-    fn complete<'a>(
-        &'a self,
-        ask: &'a ModelRequest,
-        _deadline: Instant,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        self.requests.lock().unwrap().push(ask.clone());
-        let reply = self.replies.lock().unwrap().pop_front();
-        Box::pin(async move { reply.expect("an ask too many") })
-    }
 }

@@ -5,6 +5,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 use deliberate_mcp_client::{
     ClientErrorKind, McpClient, client::ClientState, transport::DeliveryStatus,
 };
+use deliberate_testkit::wait_until_async;
 use serde_json::json;
 use tokio::time::advance;
 
@@ -160,10 +161,5 @@ async fn a_real_server_is_found_again() {
     let error = call(&client, "pid", json!({})).await.unwrap_err();
     assert!(error.is_transient(), "{error:?}");
     let _again = SpawnedServer::spawn_at("--http", &address, &[]);
-    with_deadline(async {
-        while call(&client, "pid", json!({})).await.is_err() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await;
+    wait_until_async(async || call(&client, "pid", json!({})).await.is_ok()).await;
 }

@@ -2,8 +2,6 @@
 //! message the test writes, so that time can be paused.
 
 use std::{
-    io::{BufRead as _, BufReader},
-    process::{Child, Command, Stdio},
     sync::{
         Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -21,7 +19,8 @@ use deliberate_mcp_client::{
         OutgoingMessage, TransportError,
     },
 };
-use deliberate_testkit::mock_mcp_server_program;
+pub(crate) use deliberate_testkit::wait_until;
+use deliberate_testkit::{MockServerProcess, mock_mcp_server_program};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
@@ -45,11 +44,8 @@ pub(crate) fn with_long_timeouts(mut config: ServerConfig) -> ServerConfig {
     config
 }
 
-/// The mock server on the network. It is terminated when dropped.
-pub(crate) struct SpawnedServer {
-    child: Child,
-    url: String,
-}
+/// The mock server on the network. It is killed when dropped.
+pub(crate) struct SpawnedServer(MockServerProcess);
 
 impl SpawnedServer {
     pub(crate) fn http(arguments: &[&str]) -> Self {
@@ -61,32 +57,20 @@ impl SpawnedServer {
     }
 
     pub(crate) fn spawn_at(kind: &str, address: &str, arguments: &[&str]) -> Self {
-        let mut child = Command::new(mock_mcp_server_program())
-            .args([kind, address])
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut said = BufReader::new(child.stderr.take().unwrap());
-        said.read_line(&mut line).unwrap();
-        let url = line.trim().rsplit(' ').next().unwrap().to_owned();
-        Self { child, url }
+        Self(MockServerProcess::spawn(kind, address, arguments).unwrap())
     }
 
     pub(crate) fn url(&self) -> &str {
-        &self.url
+        self.0.address()
     }
 
     pub(crate) fn config(&self, name: &str) -> ServerConfig {
-        with_long_timeouts(ServerConfig::http(name, &format!("http://{}/mcp", self.url)).unwrap())
+        with_long_timeouts(ServerConfig::http(name, &format!("http://{}/mcp", self.url())).unwrap())
     }
 
     pub(crate) fn socket_config(&self, name: &str) -> ServerConfig {
         let http = HttpConfig {
-            url: format!("ws://{}/", self.url).parse().unwrap(),
+            url: format!("ws://{}/", self.url()).parse().unwrap(),
             headers: std::collections::BTreeMap::new(),
             auth: None,
         };
@@ -97,14 +81,7 @@ impl SpawnedServer {
     }
 
     pub(crate) fn kill(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Drop for SpawnedServer {
-    fn drop(&mut self) {
-        self.kill();
+        self.0.kill();
     }
 }
 
@@ -117,16 +94,6 @@ pub(crate) async fn with_deadline<T>(what: impl Future<Output = T>) -> T {
     timeout(TEST_TIMEOUT, what)
         .await
         .expect("it takes for ever")
-}
-
-/// Waits until a condition holds.
-pub(crate) async fn wait_until(what: impl Fn() -> bool) {
-    with_deadline(async {
-        while !what() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
 }
 
 pub(crate) async fn call(

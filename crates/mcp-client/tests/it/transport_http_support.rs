@@ -20,6 +20,7 @@ use deliberate_mcp_client::{
         NegotiatedProtocol, OutgoingMessage, TransportError, http::HttpConnector,
     },
 };
+pub(crate) use deliberate_testkit::wait_until;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::{
@@ -191,15 +192,6 @@ impl HttpTestServer {
     pub(crate) async fn open_transport(&self) -> (Arc<dyn McpTransport>, IncomingReceiver) {
         open(self.config(), &ServerLimits::default()).await
     }
-}
-
-pub(crate) async fn wait_until(mut happened: impl FnMut() -> bool) {
-    let wait = async {
-        while !happened() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(LONG, wait).await.expect("it never happened");
 }
 
 async fn serve<F, A>(

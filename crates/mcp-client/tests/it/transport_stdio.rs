@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use deliberate_mcp_client::transport::{IncomingEvent, TransportError};
+use deliberate_testkit::wait_for;
 use serde_json::json;
 
 use crate::transport_support::{TestConnection, call, limits, mock_server, program, request};
@@ -90,13 +91,8 @@ async fn a_program_runs_where_it_was_told_to() {
 }
 
 /// Waits for the program's standard error.
-async fn wait_for_stderr(line: &TestConnection) -> String {
-    loop {
-        if let Some(text) = line.transport.diagnosis() {
-            return text;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+pub(crate) async fn wait_for_stderr(line: &TestConnection) -> String {
+    wait_for(async || line.transport.diagnosis()).await
 }
 
 #[tokio::test]

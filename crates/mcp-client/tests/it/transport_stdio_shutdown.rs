@@ -7,7 +7,10 @@ use serde_json::json;
 
 use crate::transport_support::{TestConnection, call, limits, mock_server, program};
 #[cfg(unix)]
-use crate::transport_support::{is_alive, wait_until_gone};
+use crate::{
+    transport_stdio::wait_for_stderr,
+    transport_support::{is_alive, wait_until_gone},
+};
 
 fn close_reason(error: Option<TransportError>) -> (String, DeliveryStatus) {
     match error {
@@ -122,17 +125,6 @@ async fn a_program_nobody_holds_any_more_is_ended() {
     let id = line.text(1, "pid", &json!({})).await;
     drop(line);
     wait_until_gone(&id).await;
-}
-
-/// Waits for a line of the program's standard error.
-#[cfg(unix)]
-async fn wait_for_stderr(line: &TestConnection) -> String {
-    loop {
-        if let Some(text) = line.transport.diagnosis() {
-            return text;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }
 
 /// Plays a parent process that is killed; see the next test.

@@ -10,7 +10,7 @@ use deliberate_mcp_client::{
         TransportError, stdio::StdioConnector,
     },
 };
-use deliberate_testkit::mock_mcp_server_program;
+use deliberate_testkit::{mock_mcp_server_program, wait_until};
 use serde_json::{Value, json};
 use tokio::{
     sync::mpsc,
@@ -146,10 +146,5 @@ pub(crate) fn is_alive(id: &str) -> bool {
 /// Waits until a process is gone.
 #[cfg(unix)]
 pub(crate) async fn wait_until_gone(id: &str) {
-    let gone = async {
-        while is_alive(id) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(TEST_TIMEOUT, gone).await.expect("it lives on");
+    wait_until(|| !is_alive(id)).await;
 }

@@ -1,41 +1,20 @@
 //! Tests of a server on a WebSocket.
 
-use std::{collections::BTreeMap, process::Stdio};
+use std::collections::BTreeMap;
 
 use deliberate_mcp_client::{
     config::{HttpConfig, ServerLimits},
     transport::{DeliveryStatus, TransportError, websocket::WebSocketConnector},
 };
-use deliberate_testkit::{bare_command, mock_mcp_server_program};
+use deliberate_testkit::MockServerProcess;
 use serde_json::json;
-use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
-    net::{TcpListener, TcpSocket},
-    process::Child,
-};
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::transport_support::{TestConnection, call, limits};
 
-struct WebSocketTestServer {
-    child: Child,
-    url: String,
-}
-
-async fn server(faults: &[&str]) -> WebSocketTestServer {
-    let mut child = bare_command(mock_mcp_server_program())
-        .args(["--ws", "127.0.0.1:0"])
-        .args(faults.iter().flat_map(|fault| ["--fault", fault]))
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let line = lines.next_line().await.unwrap().unwrap();
-    let address = line.strip_prefix("listening on ").unwrap().to_owned();
-    WebSocketTestServer {
-        child,
-        url: address,
-    }
+fn server(faults: &[&str]) -> MockServerProcess {
+    let arguments: Vec<&str> = faults.iter().flat_map(|it| ["--fault", it]).collect();
+    MockServerProcess::spawn("--ws", "127.0.0.1:0", &arguments).unwrap()
 }
 
 fn connector(address: &str, limits: &ServerLimits) -> WebSocketConnector {
@@ -47,15 +26,15 @@ fn connector(address: &str, limits: &ServerLimits) -> WebSocketConnector {
     WebSocketConnector::new(config, limits)
 }
 
-async fn open_connection(server: &WebSocketTestServer, limits: &ServerLimits) -> TestConnection {
-    TestConnection::open(&connector(&server.url, limits))
+async fn open_connection(server: &MockServerProcess, limits: &ServerLimits) -> TestConnection {
+    TestConnection::open(&connector(server.address(), limits))
         .await
         .unwrap()
 }
 
 #[tokio::test]
 async fn a_server_answers() {
-    let server = server(&[]).await;
+    let server = server(&[]);
     let mut line = open_connection(&server, &limits()).await;
     for id in 0..20 {
         let text = format!("{id}:{}", "ü".repeat(50_000));
@@ -74,10 +53,10 @@ async fn a_server_answers() {
 
 #[tokio::test]
 async fn a_server_that_dies_is_noticed() {
-    let mut server = server(&[]).await;
+    let mut server = server(&[]);
     let mut line = open_connection(&server, &limits()).await;
     assert_eq!(line.text(1, "echo", &json!({ "text": "x" })).await, "x");
-    server.child.kill().await.unwrap();
+    server.kill();
     let error = line.end().await.unwrap();
     assert!(matches!(error, TransportError::Closed { .. }), "{error:?}");
     assert!(
@@ -91,7 +70,7 @@ async fn a_server_that_dies_is_noticed() {
 
 #[tokio::test]
 async fn a_frame_that_is_too_large_is_not_read() {
-    let server = server(&[]).await;
+    let server = server(&[]);
     let mut limits = limits();
     limits.message_bytes = 10_000;
     let mut line = open_connection(&server, &limits).await;

@@ -1,27 +1,26 @@
 //! A harness for the engine's tools on a real store and a separate workspace, which two processes
 //! can share.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{ops::Deref, path::PathBuf, sync::Arc};
 
 use deliberate_core::SystemIds;
 use deliberate_prompts::{Engine, EngineOptions, LibraryPaths, library::LiveLibrary, register};
-use deliberate_store::{
-    Store,
-    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
-};
-use deliberate_testkit::FixedClock;
-use deliberate_toolkit::{
-    CallLimits, CallOutcome, CallerContext, FixedModel, Principal, Registry, RegistryDeps,
-    ResourceContext, ToolError,
-};
+use deliberate_testkit::fixtures::{RegistryBuilder, RegistryFixture};
+use deliberate_toolkit::{CallOutcome, CallerContext, Principal, ResourceContext, ToolError};
 use serde_json::{Value, json};
 
 pub(crate) struct ControlHarness {
-    pub(crate) registry: Registry,
-    pub(crate) clock: Arc<FixedClock>,
+    fixture: RegistryFixture,
     pub(crate) caller: CallerContext,
     options: EngineOptions,
-    folder: Arc<tempfile::TempDir>,
+}
+
+impl Deref for ControlHarness {
+    type Target = RegistryFixture;
+
+    fn deref(&self) -> &RegistryFixture {
+        &self.fixture
+    }
 }
 
 impl ControlHarness {
@@ -31,54 +30,32 @@ impl ControlHarness {
 
     /// Creates a harness with options of the operator.
     pub(crate) fn with_options(set: impl FnOnce(&mut EngineOptions)) -> Self {
-        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let parts = RegistryBuilder::new().ids(Arc::new(SystemIds));
         let mut options = EngineOptions {
             paths: LibraryPaths {
-                workspace: folder.path().join("workspace"),
+                workspace: parts.folder().join("workspace"),
                 ..LibraryPaths::default()
             },
             list_prompts: true,
             ..EngineOptions::default()
         };
         set(&mut options);
-        Self::build(folder, options, Arc::new(FixedClock::new()))
+        Self::build(parts, options)
     }
 
-    fn build(
-        folder: Arc<tempfile::TempDir>,
-        options: EngineOptions,
-        clock: Arc<FixedClock>,
-    ) -> Self {
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
-            path: folder.path().join("store.db"),
-            readers: 2,
-            durability: SqliteDurability::Relaxed,
-        }));
-        let registry = Registry::new(RegistryDeps {
-            store,
-            models: Arc::new(FixedModel(None)),
-            clock: clock.clone(),
-            ids: Arc::new(SystemIds),
-            limits: CallLimits::default(),
-        });
-        let shelf = LiveLibrary::new(&options);
-        let engine = Arc::new(Engine::new(options.clone(), shelf));
+    fn build(parts: RegistryBuilder, options: EngineOptions) -> Self {
+        let library = LiveLibrary::new(&options);
+        let engine = Arc::new(Engine::new(options.clone(), library));
         Self {
-            registry: register(registry, &engine),
-            clock,
+            fixture: parts.build(|registry| register(registry, &engine)),
             caller: CallerContext::default(),
             options,
-            folder,
         }
     }
 
     /// Creates a second process on the same data and files.
     pub(crate) fn second_process(&self) -> Self {
-        Self::build(
-            self.folder.clone(),
-            self.options.clone(),
-            self.clock.clone(),
-        )
+        Self::build(self.fixture.second_process(), self.options.clone())
     }
 
     /// Sets a named principal as the caller.

@@ -1,5 +1,6 @@
 //! `system_control`: analytics, maintenance, guide, changes.
 
+use deliberate_testkit::wait_until_async;
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
@@ -203,14 +204,11 @@ async fn a_file_that_is_written_by_hand_is_noticed_and_told() {
     house.call_control(json!({ "action": "status" })).await;
     house.prompt("by_hand", "userMessageTemplate: 'x'");
     let wanted = json!({ "action": "changes", "source": "filesystem" });
-    for _ in 0..400 {
+    wait_until_async(async || {
         let list = house.call_control(wanted.clone()).await;
-        if field_values(&list["changes"], "id").contains(&"by_hand".to_owned()) {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    panic!("nobody noticed");
+        field_values(&list["changes"], "id").contains(&"by_hand".to_owned())
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -1,79 +1,36 @@
 //! A harness for the engine on a real store and a real workspace, with a scripted model.
 
 use std::{
-    collections::VecDeque,
     fs,
+    ops::Deref,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 
-use deliberate_core::{Change, Mode, Session, SessionId, SystemClock, SystemIds};
-use deliberate_llm::{
-    ChatMessage, ChatModel, ModelError, ModelReply, ModelRequest, PlainText, Purpose,
-};
+use deliberate_core::{Change, Mode, Session, SessionId};
+use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
 use deliberate_prompts::{Engine, EngineOptions, library::LiveLibrary, register};
-use deliberate_store::{
-    Store,
-    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
-};
+use deliberate_testkit::fixtures::{RegistryBuilder, RegistryFixture, ScriptedModel, reply};
 use deliberate_toolkit::{
-    CallLimits, CallOutcome, CallerContext, ErrorCode, FixedModel, Registry, RegistryDeps, Tool,
-    ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, answer_schema,
+    CallOutcome, CallerContext, ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolLimits,
+    ToolMeta, ToolOutput, answer_schema,
 };
-use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::time::Instant;
-
-/// A model that returns the given replies, then fails.
-#[derive(Default)]
-pub(crate) struct ScriptedModel {
-    replies: Mutex<VecDeque<String>>,
-    requests: Mutex<Vec<ModelRequest>>,
-}
-
-impl ChatModel for ScriptedModel {
-    fn name(&self) -> &'static str {
-        "scripted"
-    }
-
-    fn complete<'a>(
-        &'a self,
-        ask: &'a ModelRequest,
-        _: Instant,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        Box::pin(async move {
-            self.requests.lock().unwrap().push(ask.clone());
-            let text = self
-                .replies
-                .lock()
-                .unwrap()
-                .pop_front()
-                .expect("something to say");
-            Ok(ModelReply {
-                text,
-                ..ModelReply::default()
-            })
-        })
-    }
-}
-
-impl ScriptedModel {
-    /// The requests so far, in order.
-    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
-        self.requests.lock().unwrap().clone()
-    }
-}
 
 /// A workspace with its engine.
 pub(crate) struct EngineHarness {
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) model: Arc<ScriptedModel>,
+    fixture: RegistryFixture,
     pub(crate) library: Arc<LiveLibrary>,
-    folder: Arc<TempDir>,
+}
+
+impl Deref for EngineHarness {
+    type Target = RegistryFixture;
+
+    fn deref(&self) -> &RegistryFixture {
+        &self.fixture
+    }
 }
 
 impl EngineHarness {
@@ -94,58 +51,39 @@ impl EngineHarness {
         options: EngineOptions,
         model: bool,
     ) -> Self {
-        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let mut parts = RegistryBuilder::new();
         for (path, text) in files {
-            write(&folder.path().join("workspace/resources").join(path), text);
+            write(&parts.folder().join("workspace/resources").join(path), text);
         }
-        Self::in_folder(folder, options, model)
+        if model {
+            parts = parts.scripted_model(ScriptedModel::new([]));
+        }
+        Self::build(parts, options)
     }
 
     /// Creates a second engine on the same files and database, like another process.
     pub(crate) fn second_process(&self) -> Self {
-        Self::in_folder(self.folder.clone(), EngineOptions::default(), false)
+        Self::build(self.fixture.second_process(), EngineOptions::default())
     }
 
-    fn in_folder(folder: Arc<TempDir>, mut options: EngineOptions, model: bool) -> Self {
-        options.paths.workspace = folder.path().join("workspace");
-        let scripted = Arc::<ScriptedModel>::default();
-        let mind = model.then(|| scripted.clone() as Arc<dyn ChatModel>);
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
-            path: folder.path().join("store.db"),
-            readers: 2,
-            durability: SqliteDurability::Relaxed,
-        }));
+    fn build(parts: RegistryBuilder, mut options: EngineOptions) -> Self {
+        options.paths.workspace = parts.folder().join("workspace");
         let library = LiveLibrary::new(&options);
         let engine = Arc::new(Engine::new(options, library.clone()));
-        let registry = register(
-            Registry::new(RegistryDeps {
-                store: store.clone(),
-                models: Arc::new(FixedModel(mind)),
-                clock: Arc::new(SystemClock),
-                ids: Arc::new(SystemIds),
-                limits: CallLimits::default(),
-            })
-            .with(AddSessionTool)
-            .with(AskModelTool),
-            &engine,
-        );
-        Self {
-            registry: Arc::new(registry),
-            store,
-            model: scripted,
-            library,
-            folder,
-        }
+        let fixture = parts
+            .system_time()
+            .build(|registry| register(registry.with(AddSessionTool).with(AskModelTool), &engine));
+        Self { fixture, library }
     }
 
     pub(crate) fn queue_replies(&self, replies: &[&str]) {
-        let replies = replies.iter().map(|it| (*it).to_owned());
-        self.model.replies.lock().unwrap().extend(replies);
+        self.model
+            .script_replies(replies.iter().map(|text| reply(text)));
     }
 
     /// Returns the requests to the model, each as one text.
     pub(crate) fn model_requests(&self) -> Vec<String> {
-        let asks = self.model.requests.lock().unwrap();
+        let asks = self.model.requests();
         asks.iter()
             .map(|ask| format!("{}\n{}", ask.system, ask.messages[0].text))
             .collect()

@@ -3,30 +3,26 @@
 use std::{
     fs,
     sync::{Arc, Mutex},
-    time::Duration,
 };
 
 use deliberate_prompts::{
     library::{LibraryDiff, LiveLibrary, PromptLibrary},
     model::LibraryItemKind,
 };
+use deliberate_testkit::wait_for;
 
 use super::library_support::{LibraryWorkspace, assert_clean, only_problem, problems};
 
 /// Waits until the watcher has made the condition true.
 async fn wait_until(
     live_library: &Arc<LiveLibrary>,
-    what: &str,
     holds: impl Fn(&PromptLibrary) -> bool,
 ) -> Arc<PromptLibrary> {
-    for _ in 0..600 {
+    let found = wait_for(async || {
         let library = live_library.library().await;
-        if holds(&library) {
-            return library;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("never: {what}: {:#?}", live_library.current());
+        holds(&library).then_some(library)
+    });
+    found.await
 }
 
 fn text(library: &PromptLibrary, id: &str) -> String {
@@ -63,14 +59,14 @@ async fn edits_new_files_and_removals_are_seen() {
     assert_eq!(text(&first, "p"), "one");
 
     workspace.write(PROMPT, &prompt("two"));
-    wait_until(&shelf, "an edit", |library| text(library, "p") == "two").await;
+    wait_until(&shelf, |library| text(library, "p") == "two").await;
     assert_eq!(text(&first, "p"), "one", "an old snapshot stays as it was");
 
     workspace.prompt("new").write(
         "resources/prompts/fresh/q.yaml",
         "id: q\nname: Q\ndescription: x\nuserMessageTemplate: x\n",
     );
-    wait_until(&shelf, "new ones", |library| {
+    wait_until(&shelf, |library| {
         library.prompt("new").is_some() && library.prompt("q").is_some()
     })
     .await;
@@ -85,7 +81,7 @@ async fn edits_new_files_and_removals_are_seen() {
         "id: r\nname: R\ndescription: x\nuserMessageTemplate: x\n",
     );
     fs::remove_dir_all(workspace.path("resources/prompts/general/new")).expect("a removal");
-    let last = wait_until(&shelf, "a rename and a removal", |library| {
+    let last = wait_until(&shelf, |library| {
         library.prompt("new").is_none()
             && library.prompt("q").is_none()
             && library.prompt("r").is_some()
@@ -102,23 +98,17 @@ async fn folders_that_appear_later_are_seen() {
     shelf.start();
     shelf.library().await;
     workspace.prompt("first");
-    wait_until(&shelf, "the first prompt", |library| {
-        library.prompt("first").is_some()
-    })
-    .await;
+    wait_until(&shelf, |library| library.prompt("first").is_some()).await;
     workspace.write(
         "resources/gates/g/gate.yaml",
         "id: g\nname: G\ntype: guidance\ndescription: g\nguidance: g\n",
     );
-    wait_until(&shelf, "the first gate", |library| {
-        library.gate("g").is_some()
-    })
-    .await;
+    wait_until(&shelf, |library| library.gate("g").is_some()).await;
     workspace.write(
         "engine.yaml",
         "injection: {global: {system-prompt: {enabled: false}}}\n",
     );
-    wait_until(&shelf, "settings", |library| {
+    wait_until(&shelf, |library| {
         library.injection.global.system_prompt.is_some()
     })
     .await;
@@ -132,30 +122,18 @@ async fn what_breaks_stays_in_use_until_it_is_repaired() {
     shelf.start();
     assert_eq!(text(&*shelf.library().await, "p"), "one");
     workspace.write(PROMPT, "id: p\nname: [broken\n");
-    let library = wait_until(&shelf, "the problem", |library| {
-        !problems(library).is_empty()
-    })
-    .await;
+    let library = wait_until(&shelf, |library| !problems(library).is_empty()).await;
     assert_eq!(text(&library, "p"), "one");
     assert!(only_problem(&library).last_good_kept);
     // The last good version stays when another file changes.
     workspace.prompt("other");
-    let library = wait_until(&shelf, "another", |library| {
-        library.prompt("other").is_some()
-    })
-    .await;
+    let library = wait_until(&shelf, |library| library.prompt("other").is_some()).await;
     assert_eq!(text(&library, "p"), "one");
     workspace.write(PROMPT, &prompt("repaired"));
-    let library = wait_until(&shelf, "the repair", |library| {
-        text(library, "p") == "repaired"
-    })
-    .await;
+    let library = wait_until(&shelf, |library| text(library, "p") == "repaired").await;
     assert_clean(&library);
     fs::remove_dir_all(workspace.path("resources/prompts/general/p")).expect("a removal");
-    wait_until(&shelf, "the removal", |library| {
-        library.prompt("p").is_none()
-    })
-    .await;
+    wait_until(&shelf, |library| library.prompt("p").is_none()).await;
 }
 
 #[tokio::test]
@@ -233,13 +211,7 @@ async fn a_write_is_seen_by_whoever_wrote_it() {
 
 /// Returns the next reported change.
 async fn next_change(told: &Mutex<Vec<LibraryDiff>>) -> LibraryDiff {
-    for _ in 0..600 {
-        if let Some(changed) = told.lock().expect("the list").pop() {
-            return changed;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("nothing was told");
+    wait_for(async || told.lock().expect("the list").pop()).await
 }
 
 #[tokio::test]
@@ -309,7 +281,7 @@ async fn templates_that_were_broken_at_the_start_are_told_of() {
     workspace.write(PROMPT, &prompt("\"{{a\""));
     let shelf = workspace.live_library();
     shelf.start();
-    let library = wait_until(&shelf, "a problem", |library| !problems(library).is_empty()).await;
+    let library = wait_until(&shelf, |library| !problems(library).is_empty()).await;
     assert!(!only_problem(&library).last_good_kept);
     // The prompt was never valid, so there is no last good version.
     workspace.write(PROMPT, &prompt("\"{{b\""));

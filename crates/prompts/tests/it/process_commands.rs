@@ -6,6 +6,7 @@ use deliberate_prompts::{
     model::ShellCheck,
     process::{CommandLineError, ProcessError, ProcessOutput, ProcessRunner, split_command},
 };
+use deliberate_testkit::wait_until;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -307,14 +308,6 @@ fn is_alive(id: &str) -> bool {
     })
 }
 
-/// Waits until a condition holds; the test runner limits the time.
-#[cfg(target_os = "linux")]
-async fn wait_until(mut holds: impl FnMut() -> bool) {
-    while !holds() {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
-}
-
 /// Starts a command that does not exit, with a child process.
 #[cfg(target_os = "linux")]
 async fn start_lingering() -> (
@@ -386,9 +379,7 @@ async fn four_run_at_once() {
         .collect();
     let here = folder.path().join("here");
     let there = || fs::read_dir(&here).map_or(0, Iterator::count);
-    while there() < 4 {
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    wait_until(|| there() >= 4).await;
     fs::write(folder.path().join("go"), "").unwrap();
     for one in all {
         assert!(one.await.unwrap().unwrap().succeeded());

@@ -2,36 +2,37 @@
 
 use std::{
     fs,
+    ops::Deref,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use deliberate_prompts::{Engine, EngineOptions, LibraryPaths, library::LiveLibrary, register};
-use deliberate_store::{
-    Store,
-    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
-};
-use deliberate_testkit::{CountingIds, FixedClock};
-use deliberate_toolkit::{
-    CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, ToolError,
-};
+use deliberate_testkit::fixtures::{RegistryBuilder, RegistryFixture, expect_done};
+use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
 pub(crate) struct ManagerHarness {
-    pub(crate) registry: Arc<Registry>,
+    fixture: RegistryFixture,
     pub(crate) library: Arc<LiveLibrary>,
-    pub(crate) store: Arc<dyn Store>,
-    folder: Arc<tempfile::TempDir>,
+}
+
+impl Deref for ManagerHarness {
+    type Target = RegistryFixture;
+
+    fn deref(&self) -> &RegistryFixture {
+        &self.fixture
+    }
 }
 
 impl ManagerHarness {
     pub(crate) fn new() -> Self {
-        Self::in_folder(Arc::new(tempfile::tempdir().unwrap()), &|_| {})
+        Self::with_options(&|_| {})
     }
 
     /// Creates a harness with other options.
     pub(crate) fn with_options(change: &dyn Fn(&mut EngineOptions)) -> Self {
-        Self::in_folder(Arc::new(tempfile::tempdir().unwrap()), change)
+        Self::build(RegistryBuilder::new(), change)
     }
 
     /// Creates a second process on the same workspace.
@@ -41,13 +42,13 @@ impl ManagerHarness {
 
     /// Opens the same workspace with other options, like the next start of the program.
     pub(crate) fn reopen(&self, change: &dyn Fn(&mut EngineOptions)) -> Self {
-        Self::in_folder(self.folder.clone(), change)
+        Self::build(RegistryBuilder::in_folder(self.folder.clone()), change)
     }
 
-    fn in_folder(folder: Arc<tempfile::TempDir>, change: &dyn Fn(&mut EngineOptions)) -> Self {
+    fn build(parts: RegistryBuilder, change: &dyn Fn(&mut EngineOptions)) -> Self {
         let mut options = EngineOptions {
             paths: LibraryPaths {
-                workspace: folder.path().join("workspace"),
+                workspace: parts.folder().join("workspace"),
                 ..LibraryPaths::default()
             },
             ..EngineOptions::default()
@@ -55,23 +56,9 @@ impl ManagerHarness {
         change(&mut options);
         let library = LiveLibrary::new(&options);
         let engine = Arc::new(Engine::new(options, library.clone()));
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
-            path: folder.path().join("store.db"),
-            readers: 2,
-            durability: SqliteDurability::Relaxed,
-        }));
-        let registry = Registry::new(RegistryDeps {
-            store: store.clone(),
-            models: Arc::new(FixedModel(None)),
-            clock: Arc::new(FixedClock::new()),
-            ids: Arc::new(CountingIds::new()),
-            limits: CallLimits::default(),
-        });
         Self {
-            registry: Arc::new(register(registry, &engine)),
+            fixture: parts.build(|registry| register(registry, &engine)),
             library,
-            store,
-            folder,
         }
     }
 
@@ -101,14 +88,8 @@ impl ManagerHarness {
     }
 
     pub(crate) async fn manage(&self, arguments: Value) -> Result<Value, ToolError> {
-        let called = self
-            .registry
-            .call("resource_manager", arguments, CallerContext::default())
-            .await?;
-        match called {
-            CallOutcome::Done(answer) => Ok(answer),
-            CallOutcome::NeedsReply(asked) => panic!("it asked: {asked:?}"),
-        }
+        let outcome = self.call("resource_manager", arguments).await?;
+        Ok(expect_done(Ok(outcome)))
     }
 
     pub(crate) async fn manage_ok(&self, arguments: Value) -> Value {
@@ -146,19 +127,10 @@ impl ManagerHarness {
 
     /// Runs a command and returns the rendered text.
     pub(crate) async fn render_command(&self, command: &str) -> String {
-        let called = self
-            .registry
-            .call(
-                "prompt_engine",
-                json!({ "command": command }),
-                CallerContext::default(),
-            )
-            .await
-            .unwrap_or_else(|error| panic!("{command}: {error}"));
-        match called {
-            CallOutcome::Done(answer) => answer["said"].as_str().unwrap().to_owned(),
-            CallOutcome::NeedsReply(asked) => panic!("it asked: {asked:?}"),
-        }
+        let output = self
+            .call_ok("prompt_engine", json!({ "command": command }))
+            .await;
+        output["said"].as_str().unwrap().to_owned()
     }
 
     /// Returns the problems of the workspace.

@@ -2,7 +2,7 @@
 
 use deliberate_core::Mode;
 use deliberate_store::EpochFilter;
-use deliberate_toolkit::CallOutcome;
+use deliberate_testkit::fixtures::expect_needs_reply;
 use serde_json::{Value, json};
 
 use super::test_registry::{
@@ -213,25 +213,15 @@ async fn the_active_branch_and_the_states_of_branches_come_back() {
 async fn a_thought_that_builds_on_what_was_set_aside_meanwhile_is_refused() {
     let desk = ReasoningTestRegistry::without_model();
     let asks = |arguments: Value| desk.call_linear(arguments);
-    let Ok(CallOutcome::NeedsReply(needs)) = asks(json!({ "content": "begin" })).await else {
-        panic!()
-    };
+    let needs = expect_needs_reply(asks(json!({ "content": "begin" })).await);
     let reply = json!({ "thought": "first", "confidence_percent": 70, "weakest_point": "w" });
     let resume = |id: &str| json!({ "id": id, "replies": [reply] });
     let first = desk.call_ok("reasoning_resume", resume(&needs.id)).await;
     let session = &first["session_id"];
     let place = create_checkpoint(&desk, session, "one").await;
-    let Ok(CallOutcome::NeedsReply(second)) =
-        asks(json!({ "content": "a", "session_id": session })).await
-    else {
-        panic!()
-    };
+    let second = expect_needs_reply(asks(json!({ "content": "a", "session_id": session })).await);
     desk.call_ok("reasoning_resume", resume(&second.id)).await;
-    let Ok(CallOutcome::NeedsReply(third)) =
-        asks(json!({ "content": "b", "session_id": session })).await
-    else {
-        panic!()
-    };
+    let third = expect_needs_reply(asks(json!({ "content": "b", "session_id": session })).await);
     backtrack(&desk, &place["checkpoint_id"]).await;
     let error = desk.call_err("reasoning_resume", resume(&third.id)).await;
     assert_eq!(error.code(), "Conflict");

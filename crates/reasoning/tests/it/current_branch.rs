@@ -3,6 +3,7 @@
 
 use deliberate_core::Mode;
 use deliberate_llm::ModelReply;
+use deliberate_testkit::fixtures::expect_needs_reply;
 use deliberate_toolkit::CallOutcome;
 use serde_json::{Value, json};
 
@@ -235,10 +236,7 @@ async fn a_call_stays_on_its_branch_while_its_model_thinks() {
         let arguments = json!({ "session_id": session, "name": name });
         let place = desk.call_ok("reasoning_checkpoint_create", arguments).await;
         let turn = json!({ "checkpoint_id": place["checkpoint_id"], "new_direction": name });
-        let Ok(CallOutcome::NeedsReply(needs)) = desk.call_tool("reasoning_backtrack", turn).await
-        else {
-            panic!("the client thinks");
-        };
+        let needs = expect_needs_reply(desk.call_tool("reasoning_backtrack", turn).await);
         branches.push(resume(needs.id).await["new_branch_id"].clone());
     }
     let waiting = think(json!({ "content": "on with b", "session_id": session })).await;

@@ -1,39 +1,21 @@
 //! What happens if a client that offers its model declines to use it.
 
-use std::sync::Arc;
-
-use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest};
-use deliberate_toolkit::{CallOutcome, CallerContext};
-use futures::future::BoxFuture;
+use deliberate_llm::ModelError;
+use deliberate_testkit::fixtures::{ScriptedModel, expect_done, expect_needs_reply};
+use deliberate_toolkit::CallerContext;
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::test_registry::ReasoningTestRegistry;
 
-/// A client's model that its user forbids.
-struct DecliningModel;
-
-impl ChatModel for DecliningModel {
-    fn name(&self) -> &'static str {
-        "declining"
-    }
-
-    fn complete<'a>(
-        &'a self,
-        _: &'a ModelRequest,
-        _: Instant,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        Box::pin(async {
-            Err(ModelError::Declined {
-                reason: "The person said no.".to_owned(),
-            })
-        })
-    }
-}
-
+/// A caller whose model its user forbids.
 fn declining_caller() -> CallerContext {
+    let declining = ScriptedModel::from_fn(|_, _| {
+        Err(ModelError::Declined {
+            reason: "The person said no.".to_owned(),
+        })
+    });
     CallerContext {
-        client_model: Some(Arc::new(DecliningModel)),
+        client_model: Some(declining),
         ..CallerContext::default()
     }
 }
@@ -45,9 +27,7 @@ async fn a_client_that_declines_to_choose_a_mode_gets_the_default_at_once() {
     let call = desk
         .registry
         .call("reasoning_auto", arguments, declining_caller());
-    let Ok(CallOutcome::Done(output)) = call.await else {
-        panic!("nothing has to be replied");
-    };
+    let output = expect_done(call.await);
     assert_eq!(output["decided_by"], "default");
     assert_eq!(output["tool"], "reasoning_linear");
     assert!(output["modes"].is_array());
@@ -60,9 +40,7 @@ async fn a_client_that_declines_to_choose_a_mode_is_asked_only_for_the_thought()
     let call = desk
         .registry
         .call("reasoning_auto", arguments, declining_caller());
-    let Ok(CallOutcome::NeedsReply(needs)) = call.await else {
-        panic!("the client thinks");
-    };
+    let needs = expect_needs_reply(call.await);
     let keys: Vec<&str> = needs.asks.iter().map(|ask| ask.key.as_str()).collect();
     assert_eq!(keys, ["linear"]);
     let resume = json!({ "id": needs.id, "replies": ["It is the new driver."] });

@@ -4,6 +4,7 @@ use deliberate_core::{
     Branch, BranchState, Change, CrossRef, CrossRefKind, EdgeKind, Graph, GraphEdge, GraphNode,
     Mode, NodeKind, Score, Thought, Timestamp,
 };
+use deliberate_testkit::fixtures::expect_needs_reply;
 use serde_json::{Value, json};
 
 use super::test_registry::{
@@ -356,9 +357,7 @@ async fn without_a_model_the_answer_is_about_what_was_shown() {
     let desk = ReasoningTestRegistry::without_model();
     desk.add_session(Mode::Linear, [("in", "out")]).await;
     let waits = desk.call_tool(TOOL, json!({ "session_id": "s" })).await;
-    let Ok(deliberate_toolkit::CallOutcome::NeedsReply(needs)) = waits else {
-        panic!("it has to wait");
-    };
+    let needs = expect_needs_reply(waits);
     let later = Thought {
         id: "later".into(),
         ..desk.only_thought().await

@@ -13,9 +13,7 @@ use serde_json::{Value, json};
 use tokio::{sync::watch, time::Instant};
 
 use super::{
-    graph_fixtures::{
-        current_edges, current_nodes, init_graph, insert_graph, load_node, sample_edge, sample_node,
-    },
+    graph_fixtures::{add_sample_graph, current_edges, current_nodes, init_graph, load_node},
     test_registry::{ReasoningTestRegistry, text_reply},
 };
 
@@ -122,22 +120,6 @@ fn done_output(outcome: &ToolCallOutcome) -> &Value {
         Ok(CallOutcome::Done(output)) => output,
         other => panic!("{other:?}"),
     }
-}
-
-async fn add_sample_graph(registry: &ReasoningTestRegistry) {
-    insert_graph(
-        registry,
-        vec![
-            sample_node("r", 0, None),
-            sample_node("a", 1, None),
-            sample_node("b", 1, Some(0.5)),
-        ],
-        vec![
-            sample_edge("r", Generates, "a"),
-            sample_edge("r", Generates, "b"),
-        ],
-    )
-    .await;
 }
 
 /// All operations on node `b`, in several orders.

@@ -216,3 +216,21 @@ pub(crate) async fn insert_graph(
     changes.extend(edges.into_iter().map(Change::AddEdge));
     registry.store.commit(changes).await.unwrap();
 }
+
+/// Inserts a graph of a root `r` and its two continuations `a` and `b`.
+pub(crate) async fn add_sample_graph(registry: &ReasoningTestRegistry) {
+    use EdgeKind::Generates;
+    insert_graph(
+        registry,
+        vec![
+            sample_node("r", 0, None),
+            sample_node("a", 1, None),
+            sample_node("b", 1, Some(0.5)),
+        ],
+        vec![
+            sample_edge("r", Generates, "a"),
+            sample_edge("r", Generates, "b"),
+        ],
+    )
+    .await;
+}

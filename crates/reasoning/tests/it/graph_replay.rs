@@ -2,27 +2,16 @@
 //! state in the end.
 
 use deliberate_core::{GraphEdge, GraphNode, Timestamp};
-use deliberate_toolkit::{CallOutcome, NeedsReply};
+use deliberate_testkit::fixtures::expect_needs_reply;
 use serde_json::{Value, json};
 
 use super::{
     graph_fixtures::{
-        aggregate_reply, continuation_reply, insert_graph, refine_reply, sample_edge, sample_node,
-        score_reply, stored_graph,
+        add_sample_graph, aggregate_reply, continuation_reply, refine_reply, score_reply,
+        stored_graph,
     },
     test_registry::ReasoningTestRegistry,
 };
-
-async fn call_until_suspended(
-    registry: &ReasoningTestRegistry,
-    tool: &str,
-    arguments: Value,
-) -> NeedsReply {
-    match registry.call_tool(tool, arguments).await {
-        Ok(CallOutcome::NeedsReply(needs)) => needs,
-        other => panic!("{other:?}"),
-    }
-}
 
 /// Removes times and ids, which depend on the number of operations.
 fn without_ids_and_times((mut nodes, mut edges): (Vec<GraphNode>, Vec<GraphEdge>)) -> Value {
@@ -41,23 +30,6 @@ fn without_ids_and_times((mut nodes, mut edges): (Vec<GraphNode>, Vec<GraphEdge>
         edge.created_at = Timestamp::from_micros(0);
     }
     json!([nodes, edges, ends])
-}
-
-async fn add_sample_graph(registry: &ReasoningTestRegistry) {
-    use deliberate_core::EdgeKind::Generates;
-    insert_graph(
-        registry,
-        vec![
-            sample_node("r", 0, None),
-            sample_node("a", 1, None),
-            sample_node("b", 1, Some(0.5)),
-        ],
-        vec![
-            sample_edge("r", Generates, "a"),
-            sample_edge("r", Generates, "b"),
-        ],
-    )
-    .await;
 }
 
 #[tokio::test]
@@ -104,14 +76,14 @@ async fn the_client_thinks_and_the_graph_is_the_same() {
         let driven = ReasoningTestRegistry::without_model();
         add_sample_graph(&driven).await;
         let before = stored_graph(&driven, &json!("g")).await;
-        let mut needs = call_until_suspended(&driven, tool, arguments).await;
+        let mut needs = expect_needs_reply(driven.call_tool(tool, arguments).await);
         for (number, round) in rounds.iter().enumerate() {
             assert_eq!(stored_graph(&driven, &json!("g")).await, before);
             assert_eq!(needs.asks.len(), round.len(), "{tool}");
             let replies: Vec<_> = round.iter().map(|reply| &reply.text).collect();
             let resume = json!({ "id": needs.id, "replies": replies });
             if number + 1 < rounds.len() {
-                needs = call_until_suspended(&driven, "reasoning_resume", resume).await;
+                needs = expect_needs_reply(driven.call_tool("reasoning_resume", resume).await);
             } else {
                 let output = driven.call_ok("reasoning_resume", resume.clone()).await;
                 let again = driven.call_ok("reasoning_resume", resume).await;
@@ -134,13 +106,14 @@ async fn what_happens_while_the_client_thinks_is_minded() {
     let desk = ReasoningTestRegistry::without_model();
     add_sample_graph(&desk).await;
     let arguments = json!({ "graph_id": "g", "node_id": "b", "k": 2 });
-    let needs = call_until_suspended(&desk, "reasoning_got_generate", arguments).await;
-    let score = call_until_suspended(
-        &desk,
-        "reasoning_got_score",
-        json!({ "graph_id": "g", "node_id": "b" }),
-    )
-    .await;
+    let needs = expect_needs_reply(desk.call_tool("reasoning_got_generate", arguments).await);
+    let score = expect_needs_reply(
+        desk.call_tool(
+            "reasoning_got_score",
+            json!({ "graph_id": "g", "node_id": "b" }),
+        )
+        .await,
+    );
     let resume = json!({ "id": score.id, "replies": [score_reply(10).text] });
     desk.call_ok("reasoning_resume", resume).await;
     desk.call_ok("reasoning_got_prune", json!({ "graph_id": "g" }))
@@ -161,11 +134,11 @@ async fn a_score_given_meanwhile_is_not_lost() {
     let desk = ReasoningTestRegistry::without_model();
     add_sample_graph(&desk).await;
     let arguments = json!({ "graph_id": "g", "node_id": "a", "k": 1 });
-    let grows = call_until_suspended(&desk, "reasoning_got_generate", arguments).await;
+    let grows = expect_needs_reply(desk.call_tool("reasoning_got_generate", arguments).await);
     let arguments = json!({ "graph_id": "g", "node_ids": ["a", "b"] });
-    let merges = call_until_suspended(&desk, "reasoning_got_aggregate", arguments).await;
+    let merges = expect_needs_reply(desk.call_tool("reasoning_got_aggregate", arguments).await);
     let arguments = json!({ "graph_id": "g", "node_id": "a" });
-    let scores = call_until_suspended(&desk, "reasoning_got_score", arguments).await;
+    let scores = expect_needs_reply(desk.call_tool("reasoning_got_score", arguments).await);
     for (needs, reply) in [
         (scores, score_reply(70)),
         (grows, continuation_reply("one")),

@@ -2,7 +2,8 @@
 
 use deliberate_core::{Mode, Session, Thought, Timestamp};
 use deliberate_testkit::CountingIds;
-use deliberate_toolkit::{CallLimits, CallOutcome, CallerContext};
+use deliberate_testkit::fixtures::{expect_done, expect_needs_reply};
+use deliberate_toolkit::{CallLimits, CallerContext};
 use serde_json::{Value, json};
 
 use super::test_registry::{
@@ -316,9 +317,7 @@ async fn without_a_model_the_client_thinks_and_the_step_is_the_same() {
     let desk = ReasoningTestRegistry::without_model();
     desk.add_session(Mode::Linear, [("in", "out")]).await;
     let arguments = json!({ "content": "go on", "session_id": "s" });
-    let Ok(CallOutcome::NeedsReply(needs)) = desk.call_linear(arguments).await else {
-        panic!("it has to wait");
-    };
+    let needs = expect_needs_reply(desk.call_linear(arguments).await);
     assert!(needs.asks[0].messages[0].text.contains("go on"));
     assert_eq!(desk.thoughts().await.len(), 1);
     let reply: Value = serde_json::from_str(&step_json("on we go")).unwrap();
@@ -330,9 +329,7 @@ async fn without_a_model_the_client_thinks_and_the_step_is_the_same() {
             CallerContext::default(),
         )
         .await;
-    let Ok(CallOutcome::Done(output)) = resumed else {
-        panic!("{resumed:?}");
-    };
+    let output = expect_done(resumed);
     assert_eq!(output["previous_thought"], "t1");
     let thoughts = desk.thoughts().await;
     assert_eq!(thoughts.len(), 2);

@@ -2,12 +2,13 @@
 //! server: in their shapes, whatever is asked.
 
 use std::sync::{
-    Arc, Mutex,
+    Arc,
     atomic::{AtomicUsize, Ordering},
 };
 
 use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest};
-use deliberate_toolkit::{CallOutcome, CallerContext};
+use deliberate_testkit::fixtures::{ScriptedModel, expect_done};
+use deliberate_toolkit::CallerContext;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -188,11 +189,7 @@ impl OriginalTestRegistry {
             client_model: Some(self.pipes.clone()),
             ..CallerContext::default()
         };
-        let called = self.registry.registry.call(tool, arguments, caller).await;
-        match called {
-            Ok(CallOutcome::Done(output)) => output,
-            other => panic!("{tool}: {other:?}"),
-        }
+        expect_done(self.registry.registry.call(tool, arguments, caller).await)
     }
 
     /// The number of requests to pipes since the last time.
@@ -330,34 +327,16 @@ async fn an_improved_thought_is_compared_by_a_pipe_that_is_created() {
 }
 
 /// Answers as a pipe without a prompt of its own: what is asked for, and nothing more.
-#[derive(Default)]
-struct PipesWithoutPrompts {
-    keys: Mutex<Vec<String>>,
-}
-
-impl ChatModel for PipesWithoutPrompts {
-    fn name(&self) -> &'static str {
-        "langbase"
-    }
-
-    fn complete<'a>(
-        &'a self,
-        ask: &'a ModelRequest,
-        _: Instant,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        let mut keys = self.keys.lock().unwrap();
-        keys.push(ask.key.clone());
+fn pipes_without_prompts() -> Arc<ScriptedModel> {
+    let model = ScriptedModel::from_fn(|ask, number| {
         let fields = json!({
-            "name": ask.key, "viewpoint": ask.key, "answer": keys.len(), "recommended": 2,
+            "name": ask.key, "viewpoint": ask.key, "answer": number, "recommended": 2,
             "weakest_point": "w", "confidence_percent": 50, "novelty_percent": 50,
         });
-        let reply = reply_with_fields(&format!("Text {}.", keys.len()), &fields);
-        Box::pin(async move { Ok(reply) })
-    }
-
-    fn has_stored_prompts(&self) -> bool {
-        true
-    }
+        Ok(reply_with_fields(&format!("Text {number}."), &fields))
+    });
+    model.store_prompts();
+    model
 }
 
 #[tokio::test]
@@ -380,7 +359,7 @@ async fn a_pipe_without_a_prompt_of_its_own_is_asked_for_each_part() {
             "perspectives",
         ),
     ] {
-        let pipes = Arc::<PipesWithoutPrompts>::default();
+        let pipes = pipes_without_prompts();
         let caller = CallerContext {
             client_model: Some(pipes.clone()),
             ..CallerContext::default()
@@ -390,15 +369,14 @@ async fn a_pipe_without_a_prompt_of_its_own_is_asked_for_each_part() {
             _ => json!({ "content": "Rent or buy?" }),
         };
         let outcome = desk.registry.call(tool, arguments, caller).await;
-        let Ok(CallOutcome::Done(output)) = outcome else {
-            panic!("{tool}: {outcome:?}");
-        };
+        let output = expect_done(outcome);
         let items = output[list].as_array().unwrap();
         let texts: Vec<&Value> = items.iter().map(|item| &item["content"]).collect();
         assert_eq!(texts, ["Text 1.", "Text 2.", "Text 3."], "{tool}");
         let last = format!("Text {}.", keys.len());
         assert_eq!(output["content"], last, "{tool}");
-        assert_eq!(*pipes.keys.lock().unwrap(), keys);
+        let asked = pipes.requests().into_iter().map(|ask| ask.key);
+        assert_eq!(asked.collect::<Vec<_>>(), keys);
     }
 }
 

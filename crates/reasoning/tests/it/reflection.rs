@@ -1,6 +1,7 @@
 //! Tests of `reasoning_reflection`.
 
 use deliberate_core::{Change, Checkpoint, CheckpointKind, Mode, Thought, Timestamp};
+use deliberate_testkit::fixtures::expect_needs_reply;
 use serde_json::json;
 
 use super::{
@@ -259,9 +260,7 @@ async fn a_late_reply_is_about_the_thought_that_was_shown() {
     let desk = ReasoningTestRegistry::without_model();
     desk.add_session(Mode::Linear, [("in 1", "out 1")]).await;
     let waits = desk.call_tool(TOOL, json!({ "session_id": "s" })).await;
-    let Ok(deliberate_toolkit::CallOutcome::NeedsReply(needs)) = waits else {
-        panic!("it has to wait");
-    };
+    let needs = expect_needs_reply(waits);
     let later = Thought {
         id: "later".into(),
         ..desk.only_thought().await

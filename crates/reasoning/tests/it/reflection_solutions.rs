@@ -2,7 +2,7 @@
 //! whether it stands.
 
 use deliberate_llm::ModelReply;
-use deliberate_toolkit::CallOutcome;
+use deliberate_testkit::fixtures::expect_needs_reply;
 use serde_json::{Value, json};
 
 use super::{
@@ -128,10 +128,7 @@ async fn the_clients_model_solves_and_checks_in_one_round_the_solution_first() {
     let first = desk.call_ok("reasoning_linear", first).await;
     let round = client_replies(&[solution("1200", &json!("1200")), check_reply(80, "")]);
     let arguments = json!({ "thought_id": first["thought_id"] });
-    let Ok(CallOutcome::NeedsReply(needs)) = desk.call_tool(REFLECT, arguments.clone()).await
-    else {
-        panic!("the client replies");
-    };
+    let needs = expect_needs_reply(desk.call_tool(REFLECT, arguments.clone()).await);
     let keys: Vec<&str> = needs.asks.iter().map(|ask| ask.key.as_str()).collect();
     assert_eq!(keys, ["solution_1", "reflection_1"]);
     assert!(!needs.asks[0].messages[0].text.contains("ORIGINAL"));

@@ -1,66 +1,26 @@
 //! The reasoning tools on a real store, with a scripted model.
 
-use std::{
-    collections::VecDeque,
-    fmt::Write,
-    sync::{Arc, Mutex},
-};
+use std::{fmt::Write, ops::Deref, sync::Arc};
 
-use deliberate_core::{Change, Invocation, Mode, Score, Session, Thought, Timestamp};
-use deliberate_llm::{ChatModel, FinishReason, ModelError, ModelReply, ModelRequest};
+use deliberate_core::{Change, Mode, Score, Session, Thought, Timestamp};
+use deliberate_llm::{FinishReason, ModelReply, ModelRequest};
 use deliberate_reasoning::{TextEmbedder, register_with_embedder};
-use deliberate_store::{
-    EpochFilter, Pagination, Store,
-    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
-};
-use deliberate_testkit::{CountingIds, FixedClock};
-use deliberate_toolkit::{
-    CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, ToolError,
-};
-use futures::future::BoxFuture;
+use deliberate_store::EpochFilter;
+pub(crate) use deliberate_testkit::fixtures::{FULL_PAGE, reply as text_reply};
+use deliberate_testkit::fixtures::{RegistryBuilder, RegistryFixture, ScriptedModel, expect_done};
+use deliberate_toolkit::{CallLimits, CallOutcome, NeedsReply, Tool, ToolError};
 use serde_json::{Value, json};
-use tokio::time::Instant;
-
-pub(crate) const FULL_PAGE: Pagination = Pagination::limit(Pagination::MAX);
-
-/// Replies with the scripted texts, then with a default.
-#[derive(Default)]
-pub(crate) struct ScriptedModel {
-    replies: Mutex<VecDeque<ModelReply>>,
-    requests: Mutex<Vec<ModelRequest>>,
-}
-
-impl ChatModel for ScriptedModel {
-    fn name(&self) -> &'static str {
-        "scripted"
-    }
-
-    fn complete<'a>(
-        &'a self,
-        ask: &'a ModelRequest,
-        _: Instant,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        Box::pin(async move {
-            let mut asked = self.requests.lock().unwrap();
-            asked.push(ask.clone());
-            let next = self.replies.lock().unwrap().pop_front();
-            Ok(next.unwrap_or_else(|| text_reply(&step_text(&format!("thought {}", asked.len())))))
-        })
-    }
-}
-
-pub(crate) fn text_reply(text: &str) -> ModelReply {
-    ModelReply {
-        text: text.to_owned(),
-        ..ModelReply::default()
-    }
-}
 
 pub(crate) fn truncated_reply(text: &str) -> ModelReply {
     ModelReply {
         finish_reason: FinishReason::Length,
         ..text_reply(text)
     }
+}
+
+/// A model that takes one step after the other when the script has ended.
+fn steady_model() -> Arc<ScriptedModel> {
+    ScriptedModel::from_fn(|_, number| Ok(text_reply(&step_text(&format!("thought {number}")))))
 }
 
 /// A step in the requested format: the text, then the fields.
@@ -99,11 +59,14 @@ pub(crate) fn conversation(ask: &ModelRequest) -> String {
     text
 }
 
-pub(crate) struct ReasoningTestRegistry {
-    pub(crate) registry: Registry,
-    pub(crate) store: Arc<dyn Store>,
-    model: Arc<ScriptedModel>,
-    _folder: tempfile::TempDir,
+pub(crate) struct ReasoningTestRegistry(RegistryFixture);
+
+impl Deref for ReasoningTestRegistry {
+    type Target = RegistryFixture;
+
+    fn deref(&self) -> &RegistryFixture {
+        &self.0
+    }
 }
 
 impl ReasoningTestRegistry {
@@ -112,66 +75,50 @@ impl ReasoningTestRegistry {
     }
 
     pub(crate) fn with_bounds(bounds: CallLimits) -> Self {
-        let model = Arc::<ScriptedModel>::default();
-        Self::build(bounds, model.clone(), Some(model), None)
+        let parts = RegistryBuilder::new().limits(bounds);
+        Self::build(parts.scripted_model(steady_model()), None)
     }
 
     /// Finds thoughts by meaning if there is an embedder.
     pub(crate) fn with_embedder(embedder: Option<Arc<dyn TextEmbedder>>) -> Self {
-        let model = Arc::<ScriptedModel>::default();
-        Self::build(CallLimits::default(), model.clone(), Some(model), embedder)
+        Self::build(
+            RegistryBuilder::new().scripted_model(steady_model()),
+            embedder,
+        )
     }
 
     /// Without a model, so that the client must reply.
     pub(crate) fn without_model() -> Self {
-        Self::build(CallLimits::default(), Arc::default(), None, None)
+        Self::build(RegistryBuilder::new(), None)
     }
 
-    fn build(
-        bounds: CallLimits,
-        model: Arc<ScriptedModel>,
-        chat_model: Option<Arc<dyn ChatModel>>,
-        embedder: Option<Arc<dyn TextEmbedder>>,
-    ) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
-            path: folder.path().join("store.db"),
-            readers: 2,
-            durability: SqliteDurability::Relaxed,
-        }));
-        let deps = RegistryDeps {
-            store: store.clone(),
-            models: Arc::new(FixedModel(chat_model)),
-            clock: Arc::new(FixedClock::new()),
-            ids: Arc::new(CountingIds::new()),
-            limits: bounds,
-        };
-        let registry = register_with_embedder(Registry::new(deps), embedder);
-        Self {
-            registry,
-            store,
-            model,
-            _folder: folder,
-        }
+    /// With another tool.
+    pub(crate) fn with_tool(bounds: CallLimits, tool: impl Tool) -> Self {
+        let parts = RegistryBuilder::new().limits(bounds);
+        Self(parts.build(|registry| register_with_embedder(registry, None).with(tool)))
+    }
+
+    fn build(parts: RegistryBuilder, embedder: Option<Arc<dyn TextEmbedder>>) -> Self {
+        Self(parts.build(|registry| register_with_embedder(registry, embedder)))
     }
 
     /// Scripts the next replies of the model.
     pub(crate) fn script_replies(&self, replies: impl IntoIterator<Item = ModelReply>) {
-        self.model.replies.lock().unwrap().extend(replies);
+        self.model.script_replies(replies);
     }
 
     /// Drops the remaining scripted replies.
     pub(crate) fn clear_script(&self) {
-        self.model.replies.lock().unwrap().clear();
+        self.model.clear_script();
     }
 
     /// The requests to the model, in order.
     pub(crate) fn requests(&self) -> Vec<ModelRequest> {
-        self.model.requests.lock().unwrap().clone()
+        self.model.requests()
     }
 
     pub(crate) fn last_request(&self) -> ModelRequest {
-        self.requests().pop().expect("the model was asked")
+        self.model.last_request()
     }
 
     pub(crate) async fn call_linear(&self, arguments: Value) -> Result<CallOutcome, ToolError> {
@@ -183,22 +130,7 @@ impl ReasoningTestRegistry {
         tool: &str,
         arguments: Value,
     ) -> Result<CallOutcome, ToolError> {
-        self.registry
-            .call(tool, arguments, CallerContext::default())
-            .await
-    }
-
-    /// Calls a tool that must succeed.
-    pub(crate) async fn call_ok(&self, tool: &str, arguments: Value) -> Value {
-        match self.call_tool(tool, arguments).await {
-            Ok(CallOutcome::Done(output)) => output,
-            other => panic!("{tool}: {other:?}"),
-        }
-    }
-
-    /// Calls a tool that must fail.
-    pub(crate) async fn call_err(&self, tool: &str, arguments: Value) -> ToolError {
-        self.call_tool(tool, arguments).await.unwrap_err()
+        self.call(tool, arguments).await
     }
 
     /// Calls a tool without a model; the client gives these replies, one per round, and all are
@@ -209,18 +141,30 @@ impl ReasoningTestRegistry {
         arguments: Value,
         replies: &[Value],
     ) -> Value {
-        let mut answer = self.call_tool(tool, arguments).await;
         let mut replies = replies.iter();
-        while let Ok(CallOutcome::NeedsReply(needs)) = &answer {
-            let reply = replies.next().expect("one reply more");
-            let resume = json!({ "id": needs.id, "replies": [reply] });
-            answer = self.call_tool("reasoning_resume", resume).await;
-        }
+        let next = |_: &NeedsReply| vec![replies.next().expect("one reply more").clone()];
+        let output = self.call_with_client(tool, arguments, next).await;
         assert_eq!(replies.next(), None);
-        match answer {
-            Ok(CallOutcome::Done(output)) => output,
-            other => panic!("{tool}: {other:?}"),
-        }
+        output
+    }
+
+    /// Calls a tool without a model; the client answers all asks of a round at once, and all rounds
+    /// are used.
+    pub(crate) async fn call_with_client_rounds(
+        &self,
+        tool: &str,
+        arguments: Value,
+        rounds: &[Vec<Value>],
+    ) -> Value {
+        let mut rounds = rounds.iter();
+        let next = |needs: &NeedsReply| {
+            let replies = rounds.next().expect("one round more").clone();
+            assert_eq!(needs.asks.len(), replies.len(), "{tool}");
+            replies
+        };
+        let output = self.call_with_client(tool, arguments, next).await;
+        assert_eq!(rounds.next(), None);
+        output
     }
 
     /// The stored state without new ids and times, to compare two registries.
@@ -258,10 +202,7 @@ impl ReasoningTestRegistry {
 
     /// Takes one step that must succeed.
     pub(crate) async fn think_ok(&self, arguments: Value) -> Value {
-        match self.call_linear(arguments).await {
-            Ok(CallOutcome::Done(output)) => output,
-            other => panic!("{other:?}"),
-        }
+        expect_done(self.call_linear(arguments).await)
     }
 
     /// Takes one step that must fail.
@@ -271,14 +212,7 @@ impl ReasoningTestRegistry {
 
     /// All stored thoughts.
     pub(crate) async fn thoughts(&self) -> Vec<Thought> {
-        let mut all = Vec::new();
-        for entry in self.store.sessions(FULL_PAGE).await.unwrap() {
-            let thoughts = self
-                .store
-                .thoughts(&entry.session.id, EpochFilter::All, FULL_PAGE);
-            all.extend(thoughts.await.unwrap());
-        }
-        all
+        self.0.thoughts(EpochFilter::All).await
     }
 
     /// The only stored thought.
@@ -286,15 +220,6 @@ impl ReasoningTestRegistry {
         let mut thoughts = self.thoughts().await;
         assert_eq!(thoughts.len(), 1, "{thoughts:?}");
         thoughts.remove(0)
-    }
-
-    pub(crate) async fn last_record(&self) -> Invocation {
-        let records = self
-            .store
-            .invocations(None, Pagination::limit(1))
-            .await
-            .unwrap();
-        records.into_iter().next().expect("the call was recorded")
     }
 
     /// Asserts that the store holds nothing but the invocation log.
@@ -346,29 +271,4 @@ impl ReasoningTestRegistry {
 /// A reply in the requested format: the text, then the fields.
 pub(crate) fn reply_with_fields(text: &str, fields: &Value) -> ModelReply {
     text_reply(&format!("{text}\n\n{fields}"))
-}
-
-impl ReasoningTestRegistry {
-    /// Calls a tool without a model; the client answers all asks of a round at once, and all rounds
-    /// are used.
-    pub(crate) async fn call_with_client_rounds(
-        &self,
-        tool: &str,
-        arguments: Value,
-        rounds: &[Vec<Value>],
-    ) -> Value {
-        let mut answer = self.call_tool(tool, arguments).await;
-        let mut rounds = rounds.iter();
-        while let Ok(CallOutcome::NeedsReply(needs)) = &answer {
-            let replies = rounds.next().expect("one round more");
-            assert_eq!(needs.asks.len(), replies.len(), "{tool}");
-            let resume = json!({ "id": needs.id, "replies": replies });
-            answer = self.call_tool("reasoning_resume", resume).await;
-        }
-        assert_eq!(rounds.next(), None);
-        match answer {
-            Ok(CallOutcome::Done(output)) => output,
-            other => panic!("{tool}: {other:?}"),
-        }
-    }
 }

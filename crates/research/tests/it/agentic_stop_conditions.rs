@@ -1,7 +1,7 @@
 //! Tests of `agentic_research_question`: how it ends when a limit is reached, a step fails, or the
 //! call is suspended.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 use deliberate_research::AnswerOptions;
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ async fn spent_time_leaves_what_was_found() {
         ..AnswerOptions::default()
     };
     let room = AnswerHarness::with_options(sleep_passages(), options, true);
-    room.model.hangs.store(true, Ordering::Relaxed);
+    room.model.hang();
     let output = room
         .call_ok(TOOL, json!({ "question": "What is caffeine?" }))
         .await;
@@ -203,7 +203,7 @@ async fn without_a_model_the_client_is_asked_node_by_node() {
 #[tokio::test]
 async fn a_call_that_is_taken_back_ends() {
     let room = AnswerHarness::new(sleep_passages());
-    room.model.hangs.store(true, Ordering::Relaxed);
+    room.model.hang();
     let caller = deliberate_toolkit::CallerContext::default();
     let cancelled = caller.cancellation.clone();
     let call = room.registry.call(TOOL, question_arguments(), caller);
@@ -233,7 +233,7 @@ async fn bad_input_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_model_that_hangs_leaves_time_for_the_search() {
     let room = AnswerHarness::new(sleep_passages());
-    room.model.hangs.store(true, Ordering::Relaxed);
+    room.model.hang();
     let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "partial");
     assert_eq!(output["sources"].as_array().unwrap().len(), 2);

@@ -1,31 +1,27 @@
 //! Harness for the answer tools, with fixed passages and a scripted model.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    ops::Deref,
     sync::{Arc, Mutex},
 };
 
 use deliberate_core::{Article, Author, PartialDate, Timestamp};
 use deliberate_index::{Passage, SearchMode};
-use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest};
+use deliberate_llm::ModelRequest;
 use deliberate_research::{
     AnswerOptions, RetrievalQuery, RetrievalResult, RetrievedPassage,
     answer::Retriever,
     articles::{ArticleCategory, ArticleRecord, Provenance, TextSpan},
     tools::answers::{AgenticResearchQuestion, AnswerResearchQuestion, EvaluateArticle},
 };
-use deliberate_store::{
-    Store,
-    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
+use deliberate_testkit::fixtures::{
+    RegistryBuilder, RegistryFixture, ScriptedModel, expect_done, progress_caller,
 };
-use deliberate_testkit::{CountingIds, FixedClock};
 use deliberate_toolkit::{
-    CallLimits, CallOutcome, CallProgress, CallerContext, FixedModel, Registry, RegistryDeps,
-    ToolContext, ToolError,
+    CallOutcome, CallProgress, CallerContext, NeedsReply, ToolContext, ToolError,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 /// A retriever that returns its passages in order for every query that shares a word with them.
 pub(crate) struct FixedRetriever {
@@ -127,62 +123,19 @@ pub(crate) fn passage(
     }
 }
 
-/// A model with scripted replies by purpose; without a reply left it fails.
-#[derive(Default)]
-pub(crate) struct ScriptedAnswerModel {
-    replies: Mutex<BTreeMap<String, VecDeque<String>>>,
-    requests: Mutex<Vec<ModelRequest>>,
-    pub(crate) hangs: std::sync::atomic::AtomicBool,
-}
-
-impl ScriptedAnswerModel {
-    /// All requests, in order.
-    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
-        self.requests.lock().unwrap().clone()
-    }
-}
-
-impl ChatModel for ScriptedAnswerModel {
-    fn name(&self) -> &'static str {
-        "scripted"
-    }
-
-    fn complete<'a>(
-        &'a self,
-        ask: &'a ModelRequest,
-        _: Instant,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        Box::pin(async move {
-            self.requests.lock().unwrap().push(ask.clone());
-            if self.hangs.load(std::sync::atomic::Ordering::Relaxed) {
-                futures::future::pending::<()>().await;
-            }
-            let mut replies = self.replies.lock().unwrap();
-            let next = replies
-                .get_mut(ask.purpose.as_str())
-                .and_then(VecDeque::pop_front);
-            match next {
-                Some(text) => Ok(ModelReply {
-                    text,
-                    ..ModelReply::default()
-                }),
-                None => Err(ModelError::Unavailable {
-                    provider: "scripted".to_owned(),
-                    reason: "it has nothing to say".to_owned(),
-                    attempts: 1,
-                }),
-            }
-        })
-    }
-}
-
 pub(crate) struct AnswerHarness {
-    pub(crate) registry: Registry,
+    fixture: RegistryFixture,
     pub(crate) retriever: Arc<FixedRetriever>,
-    pub(crate) model: Arc<ScriptedAnswerModel>,
-    pub(crate) store: Arc<dyn Store>,
+    caller: CallerContext,
     pub(crate) progress: Arc<Mutex<Vec<CallProgress>>>,
-    _folder: tempfile::TempDir,
+}
+
+impl Deref for AnswerHarness {
+    type Target = RegistryFixture;
+
+    fn deref(&self) -> &RegistryFixture {
+        &self.fixture
+    }
 }
 
 impl AnswerHarness {
@@ -199,50 +152,39 @@ impl AnswerHarness {
         options: AnswerOptions,
         model: bool,
     ) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
-            path: folder.path().join("store.db"),
-            readers: 2,
-            durability: SqliteDurability::Relaxed,
-        }));
-        let thinker = Arc::<ScriptedAnswerModel>::default();
-        let mind: Option<Arc<dyn ChatModel>> = if model { Some(thinker.clone()) } else { None };
+        let mut parts = RegistryBuilder::new();
+        if model {
+            parts = parts.scripted_model(ScriptedModel::unavailable());
+        }
         let retriever = Arc::new(FixedRetriever {
             passages,
             options,
             queries: Mutex::default(),
             fails: false,
         });
-        let registry = Registry::new(RegistryDeps {
-            store: store.clone(),
-            models: Arc::new(FixedModel(mind)),
-            clock: Arc::new(FixedClock::new()),
-            ids: Arc::new(CountingIds::new()),
-            limits: CallLimits::default(),
-        })
-        .with(AnswerResearchQuestion(retriever.clone()))
-        .with(AgenticResearchQuestion(retriever.clone()))
-        .with(EvaluateArticle(retriever.clone()));
+        let fixture = parts.build(|registry| {
+            registry
+                .with(AnswerResearchQuestion(retriever.clone()))
+                .with(AgenticResearchQuestion(retriever.clone()))
+                .with(EvaluateArticle(retriever.clone()))
+        });
+        let (caller, progress) = progress_caller();
         Self {
-            registry,
+            fixture,
             retriever,
-            model: thinker,
-            store,
-            progress: Arc::default(),
-            _folder: folder,
+            caller,
+            progress,
         }
     }
 
     /// Adds a reply for the next request with this purpose.
     pub(crate) fn script_reply(&self, purpose: &str, reply: &Value) {
-        let mut replies = self.model.replies.lock().unwrap();
-        let queue = replies.entry(purpose.to_owned()).or_default();
-        queue.push_back(reply.to_string());
+        self.model.script_reply_for(purpose, &reply.to_string());
     }
 
     /// Purposes of all requests, in order.
     pub(crate) fn purposes(&self) -> Vec<String> {
-        let asked = self.model.requests.lock().unwrap();
+        let asked = self.requests();
         asked
             .iter()
             .map(|it| it.purpose.as_str().to_owned())
@@ -256,7 +198,7 @@ impl AnswerHarness {
 
     /// Text of the last request with this purpose.
     pub(crate) fn last_prompt(&self, purpose: &str) -> String {
-        let asked = self.model.requests.lock().unwrap();
+        let asked = self.requests();
         let last = asked.iter().rev().find(|it| it.purpose.as_str() == purpose);
         last.map(|it| it.messages[0].text.clone())
             .expect("it was asked")
@@ -267,19 +209,12 @@ impl AnswerHarness {
         tool: &str,
         arguments: Value,
     ) -> Result<CallOutcome, ToolError> {
-        let told = self.progress.clone();
-        let caller = CallerContext {
-            progress: Some(Arc::new(move |it| told.lock().unwrap().push(it))),
-            ..CallerContext::default()
-        };
+        let caller = self.caller.clone();
         self.registry.call(tool, arguments, caller).await
     }
 
     pub(crate) async fn call_ok(&self, tool: &str, arguments: Value) -> Value {
-        match self.call(tool, arguments).await {
-            Ok(CallOutcome::Done(output)) => output,
-            other => panic!("{tool}: {other:?}"),
-        }
+        expect_done(self.call(tool, arguments).await)
     }
 
     /// Runs a call without a model: the client replies to each request by its key.
@@ -289,19 +224,15 @@ impl AnswerHarness {
         arguments: Value,
         reply: impl Fn(&str) -> Value,
     ) -> (Value, Vec<Vec<String>>) {
-        let mut answer = self.call(tool, arguments).await;
         let mut asked = Vec::new();
-        while let Ok(CallOutcome::NeedsReply(needs)) = &answer {
+        let rounds = |needs: &NeedsReply| {
             let keys: Vec<String> = needs.asks.iter().map(|it| it.key.clone()).collect();
-            let replies: Vec<Value> = keys.iter().map(|it| reply(it)).collect();
+            let replies = keys.iter().map(|it| reply(it)).collect();
             asked.push(keys);
-            let resume = json!({ "id": needs.id, "replies": replies });
-            answer = self.call("reasoning_resume", resume).await;
-        }
-        match answer {
-            Ok(CallOutcome::Done(output)) => (output, asked),
-            other => panic!("{tool}: {other:?}"),
-        }
+            replies
+        };
+        let output = self.call_with_client(tool, arguments, rounds).await;
+        (output, asked)
     }
 }
 

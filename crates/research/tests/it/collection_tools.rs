@@ -1,6 +1,7 @@
 //! Tests of the collection tools (list, details, update, delete, stats) and of `research`.
 
-use deliberate_toolkit::{CallOutcome, CallerContext, Principal, ToolScope};
+use deliberate_testkit::fixtures::expect_done;
+use deliberate_toolkit::{CallerContext, Principal, ToolScope};
 use serde_json::json;
 
 use super::research_harness::{ResearchHarness, paper_pdf, said_text};
@@ -298,9 +299,7 @@ async fn help_tells_of_what_the_caller_may_use() {
         ..CallerContext::default()
     };
     let help = kit.registry.call("research", json!({}), caller).await;
-    let Ok(CallOutcome::Done(help)) = help else {
-        panic!("{help:?}");
-    };
+    let help = expect_done(help);
     assert!(said_text(&help).contains("`search_articles`"));
     assert!(!said_text(&help).contains("`delete_research_question`"));
 }

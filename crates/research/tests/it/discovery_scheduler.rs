@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_testkit::FixedClock;
+use deliberate_testkit::{FixedClock, wait_for, wait_until_async};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use wiremock::{MockServer, ResponseTemplate};
@@ -34,14 +34,11 @@ async fn wait_for_requests(server: &MockServer, many: usize) -> usize {
 /// Waits until an answer fulfills a condition: a run is stored some time after its source was
 /// asked.
 async fn wait_for_answer(answer: impl AsyncFn() -> Value, holds: impl Fn(&Value) -> bool) -> Value {
-    for _ in 0..500 {
+    let found = wait_for(async || {
         let now = answer().await;
-        if holds(&now) {
-            return now;
-        }
-        tokio::time::sleep(POLL_INTERVAL).await;
-    }
-    answer().await
+        holds(&now).then_some(now)
+    });
+    found.await
 }
 
 #[tokio::test]
@@ -144,14 +141,13 @@ async fn many_that_fail_do_not_keep_one_behind_them_from_running() {
     clock.advance(4 * DAY);
     let stop = CancellationToken::new();
     kit.services.start(&kit.registry, stop.clone());
-    for _ in 0..500 {
+    wait_until_async(async || {
         // This clock decides when questions are due.
         clock.advance(1_000_000);
         tokio::time::sleep(POLL_INTERVAL).await;
-        if request_count(&server).await >= 21 {
-            break;
-        }
-    }
+        request_count(&server).await >= 21
+    })
+    .await;
     assert_eq!(wait_for_requests(&server, 21).await, 21);
     let got = kit
         .call_ok("get_discovery_source", json!({ "source_name": "behind" }))

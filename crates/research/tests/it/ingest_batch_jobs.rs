@@ -1,8 +1,7 @@
 //! Tests of batch jobs: their arguments, and the progress that they report.
 
-use std::sync::{Arc, Mutex};
-
-use deliberate_toolkit::{CallProgress, CallerContext};
+use deliberate_testkit::fixtures::progress_caller;
+use deliberate_toolkit::CallProgress;
 use serde_json::{Value, json};
 use wiremock::{
     Mock, MockServer, ResponseTemplate,
@@ -17,12 +16,7 @@ async fn call_with_progress(
     tool: &str,
     arguments: Value,
 ) -> Vec<CallProgress> {
-    let all = Arc::new(Mutex::new(Vec::new()));
-    let heard = all.clone();
-    let caller = CallerContext {
-        progress: Some(Arc::new(move |it| heard.lock().unwrap().push(it))),
-        ..CallerContext::default()
-    };
+    let (caller, all) = progress_caller();
     harness
         .registry
         .call(tool, arguments, caller)

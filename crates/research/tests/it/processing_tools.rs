@@ -1,5 +1,6 @@
 //! Tests of files, batches, downloads, and records, with mock sources.
 
+use deliberate_testkit::wait_until_async;
 use deliberate_toolkit::CallerContext;
 use serde_json::{Value, json};
 use wiremock::{
@@ -321,14 +322,11 @@ async fn a_download_that_is_taken_back_leaves_nothing() {
     let source = json!({ "source": format!("{}/slow.pdf", server.uri()) });
     let call = kit.registry.call("download_pdf", source, caller);
     let taken_back = async {
-        while server
-            .received_requests()
-            .await
-            .unwrap_or_default()
-            .is_empty()
-        {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+        wait_until_async(async || {
+            let requests = server.received_requests().await;
+            !requests.unwrap_or_default().is_empty()
+        })
+        .await;
         stop.cancel();
     };
     let (ended, ()) = tokio::join!(call, taken_back);

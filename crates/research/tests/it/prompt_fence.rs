@@ -1,19 +1,19 @@
 //! Every prompt about papers, and every answer that shows their text, holds a hostile text inside
 //! its fence, however that text spells the tags.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
 use deliberate_core::{Change, StoredDocument, Timestamp};
 use deliberate_research::{RerankOptions, ToolListingMode, articles::VersionedArticle, register};
 use deliberate_testkit::{
-    CountingIds, FixedClock,
+    fixtures::{ScriptedModel, registry_deps},
     prompt_fence_corpus::{HOSTILE_MARK, assert_fenced, hostile_text},
 };
-use deliberate_toolkit::{CallLimits, CallerContext, FixedModel, Registry, RegistryDeps};
+use deliberate_toolkit::{CallerContext, Registry};
 use serde_json::{Value, json};
 
 use super::{
-    answer_harness::{AnswerHarness, ScriptedAnswerModel, passage},
+    answer_harness::{AnswerHarness, passage},
     research_harness::{ResearchHarness, said_text},
 };
 
@@ -112,14 +112,8 @@ async fn the_prompt_that_reranks_passages_lets_no_hostile_text_out() {
                 format!("# On {name}\n\n## Methods\n\nSleep helps memory. {hostile} {name}\n");
             kit.ingest(name, &text).await;
         }
-        let model = Arc::<ScriptedAnswerModel>::default();
-        let registry = Registry::new(RegistryDeps {
-            store: kit.store.clone(),
-            models: Arc::new(FixedModel(Some(model.clone()))),
-            clock: Arc::new(FixedClock::new()),
-            ids: Arc::new(CountingIds::new()),
-            limits: CallLimits::default(),
-        });
+        let model = ScriptedModel::unavailable();
+        let registry = Registry::new(registry_deps(kit.store.clone(), Some(model.clone())));
         let registry = register(registry, &kit.services, ToolListingMode::Common);
         let question = json!({ "question": format!("Does sleep help memory? {hostile}") });
         // What was asked counts; the model has no reply.

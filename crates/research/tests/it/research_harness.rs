@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
+    ops::Deref,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -13,13 +14,8 @@ use deliberate_research::{
     AnswerOptions, EmbeddingOptions, ResearchOptions, ResearchServices, RetrievalOptions,
     ToolListingMode, register, sources::SourceSettings,
 };
-use deliberate_store::{
-    Store,
-    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
-};
-use deliberate_toolkit::{
-    CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, ToolError,
-};
+use deliberate_testkit::fixtures::{RegistryBuilder, RegistryFixture};
+use deliberate_toolkit::{CallOutcome, ToolError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use url::Url;
@@ -27,9 +23,15 @@ use url::Url;
 /// Research services with their registry.
 pub(crate) struct ResearchHarness {
     pub(crate) services: Arc<ResearchServices>,
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) folder: Arc<TempDir>,
+    fixture: RegistryFixture,
+}
+
+impl Deref for ResearchHarness {
+    type Target = RegistryFixture;
+
+    fn deref(&self) -> &RegistryFixture {
+        &self.fixture
+    }
 }
 
 impl ResearchHarness {
@@ -82,7 +84,10 @@ impl ResearchHarness {
         ids: Arc<dyn IdSource>,
         change: impl FnOnce(&mut ResearchOptions),
     ) -> Self {
-        let root = folder.path();
+        let parts = RegistryBuilder::in_folder(folder)
+            .clock(clock.clone())
+            .ids(ids);
+        let root = parts.folder();
         let mut options = ResearchOptions {
             folder: Some(root.join("derived")),
             papers_folder: root.join("papers"),
@@ -107,25 +112,10 @@ impl ResearchHarness {
             std::fs::create_dir_all(it).unwrap();
         }
         change(&mut options);
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
-            path: root.join("store.db"),
-            readers: 2,
-            durability: SqliteDurability::Relaxed,
-        }));
-        let services = ResearchServices::new(options, store.clone(), clock.clone()).unwrap();
-        let registry = Registry::new(RegistryDeps {
-            store: store.clone(),
-            models: Arc::new(FixedModel(None)),
-            clock,
-            ids,
-            limits: CallLimits::default(),
-        });
-        Self {
-            registry: Arc::new(register(registry, &services, ToolListingMode::Common)),
-            services,
-            store,
-            folder,
-        }
+        let services = ResearchServices::new(options, parts.store(), clock).unwrap();
+        let fixture =
+            parts.build(|registry| register(registry, &services, ToolListingMode::Common));
+        Self { services, fixture }
     }
 
     pub(crate) fn papers_folder(&self) -> PathBuf {
@@ -150,11 +140,7 @@ impl ResearchHarness {
     }
 
     pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ToolError> {
-        match self
-            .registry
-            .call(tool, arguments, CallerContext::default())
-            .await?
-        {
+        match self.fixture.call(tool, arguments).await? {
             CallOutcome::Done(output) => Ok(output),
             CallOutcome::NeedsReply(needs) => Ok(json!({ "needs_reply": needs })),
         }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use deliberate_testkit::wait_until_async;
 use deliberate_toolkit::{
     CallerContext, CompletionRequest, CompletionValues, Principal, ResourceBody, ResourceContext,
     ToolScope,
@@ -17,17 +18,6 @@ async fn passage_count(harness: &ResearchHarness) -> u64 {
     stats["index"]["passages"].as_u64().unwrap()
 }
 
-/// Waits until a condition holds, up to a limit.
-pub(crate) async fn wait_until(mut holds: impl AsyncFnMut() -> bool) {
-    for _ in 0..600 {
-        if holds().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("it did not come true");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn the_index_follows_without_anyone_searching() {
     let kit = ResearchHarness::new();
@@ -35,7 +25,7 @@ async fn the_index_follows_without_anyone_searching() {
     kit.services.start(&kit.registry, stop.clone());
     kit.ingest("bees.pdf", paper_pdf("On bees and their ways", "bees"))
         .await;
-    wait_until(async || passage_count(&kit).await > 0).await;
+    wait_until_async(async || passage_count(&kit).await > 0).await;
     stop.cancel();
 }
 
@@ -63,7 +53,7 @@ async fn the_index_of_other_settings_goes_once_the_new_one_is_whole() {
     });
     let stop = CancellationToken::new();
     other.services.start(&other.registry, stop.clone());
-    wait_until(async || !indexes().contains(&before[0])).await;
+    wait_until_async(async || !indexes().contains(&before[0])).await;
     stop.cancel();
     assert_eq!(indexes().len(), 2, "{:?}", indexes());
     assert!(indexes().contains(&"index-of-mine".to_owned()));
@@ -93,7 +83,7 @@ async fn an_index_that_is_damaged_or_gone_is_made_again() {
     assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found:#}");
     drop(again);
     // Index threads may still be writing there.
-    wait_until(async || std::fs::remove_dir_all(&index).is_ok()).await;
+    wait_until_async(async || std::fs::remove_dir_all(&index).is_ok()).await;
     let again = ResearchHarness::in_folder(folder);
     let found = again
         .call_ok("search_articles", json!({ "query": "bees" }))
@@ -120,14 +110,14 @@ async fn an_index_whose_folder_goes_while_it_is_used_is_made_again() {
         .find(|it| it.file_name().to_string_lossy().starts_with("index"));
     let index = index.unwrap().path();
     // An index thread may be writing there.
-    let remove = async || wait_until(async || std::fs::remove_dir_all(&index).is_ok()).await;
+    let remove = async || wait_until_async(async || std::fs::remove_dir_all(&index).is_ok()).await;
     remove().await;
     assert_eq!(search("bees").await, "On bees and their ways");
     remove().await;
     // Without a search, the background sync notices.
     kit.ingest("ants.pdf", paper_pdf("On ants and their ways", "ants"))
         .await;
-    wait_until(async || index.join("meta.json").exists()).await;
+    wait_until_async(async || index.join("meta.json").exists()).await;
     assert_eq!(search("bees").await, "On bees and their ways");
     stop.cancel();
 }
@@ -170,15 +160,15 @@ async fn files_that_come_into_a_watched_folder_are_read_once() {
             .as_u64()
             .unwrap()
     };
-    wait_until(async || total().await == 1).await;
+    wait_until_async(async || total().await == 1).await;
     kit.write_paper("broken.pdf", "%PDF-1.4 nothing");
     kit.write_paper(".hidden.md", "# Hidden\n\nWords of a hidden file.");
     kit.write_paper("after.md", "# On ants\n\nWords of a file that came later.");
-    wait_until(async || total().await == 2).await;
+    wait_until_async(async || total().await == 2).await;
     let remembered = kit.folder.path().join("derived/watched.json");
     // The file is written once the files that arrived with it are read.
     let said = async || std::fs::read_to_string(&remembered).unwrap_or_default();
-    wait_until(async || said().await.contains("before.pdf")).await;
+    wait_until_async(async || said().await.contains("before.pdf")).await;
     stop.cancel();
 }
 
@@ -191,7 +181,7 @@ async fn a_folder_that_comes_into_a_watched_one_is_read_with_all_in_it() {
     let stop = CancellationToken::new();
     kit.services.start(&kit.registry, stop.clone());
     let total = async || kit.call_ok("list_articles", json!({})).await["total"].clone();
-    wait_until(async || total().await == 1).await;
+    wait_until_async(async || total().await == 1).await;
     // A folder that is moved as a whole: the system reports no events for its files.
     let elsewhere = tempfile::tempdir_in(kit.folder.path()).unwrap();
     let deep = elsewhere.path().join("thesis/chapters");
@@ -202,7 +192,7 @@ async fn a_folder_that_comes_into_a_watched_one_is_read_with_all_in_it() {
     }
     let watched = kit.folder.path().join("papers");
     std::fs::rename(elsewhere.path().join("thesis"), watched.join("thesis")).unwrap();
-    wait_until(async || total().await == 3).await;
+    wait_until_async(async || total().await == 3).await;
     stop.cancel();
 }
 
@@ -217,13 +207,13 @@ async fn a_watched_file_is_read_once_it_is_whole() {
     kit.services.start(&kit.registry, stop.clone());
     kit.write_paper("quick.md", "# On ants\n\nWords about ants.");
     let listed = async || kit.call_ok("list_articles", json!({})).await;
-    wait_until(async || listed().await["total"] == 1).await;
+    wait_until_async(async || listed().await["total"] == 1).await;
     // It existed before the other file and has been unchanged for as long.
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(listed().await["articles"][0]["title"], "On ants");
     assert_eq!(listed().await["total"], 1);
     kit.write_paper("slow.pdf", &whole);
-    wait_until(async || listed().await["total"] == 2).await;
+    wait_until_async(async || listed().await["total"] == 2).await;
     assert_eq!(listed().await["articles"][0]["pages"], 2);
     stop.cancel();
 }
@@ -417,7 +407,7 @@ async fn what_is_found_by_meaning_alone_is_told() {
     );
     let stop = CancellationToken::new();
     kit.services.start(&kit.registry, stop.clone());
-    wait_until(async || {
+    wait_until_async(async || {
         let found = kit.call_ok(
             "search_articles",
             json!({ "query": "flower pollination insects" }),

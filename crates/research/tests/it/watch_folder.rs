@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use deliberate_research::ResearchOptions;
+use deliberate_testkit::wait_until_async;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::{research_harness::ResearchHarness, services::wait_until};
+use super::research_harness::ResearchHarness;
 
 fn watch_papers(options: &mut ResearchOptions) {
     options.watched_folders = vec![options.papers_folder.clone()];
@@ -49,7 +50,7 @@ async fn what_went_into_another_database_is_read_again() {
     let (kit, stop) = start_watching(Arc::new(tempfile::tempdir().unwrap()));
     let bees = kit.write_paper("bees.md", "# On bees\n\nWords about bees.");
     let blank = kit.write_paper("blank.txt", " \n \n");
-    wait_until(async || seen_file_count(&kit.folder) == 2).await;
+    wait_until_async(async || seen_file_count(&kit.folder) == 2).await;
     let failed = read_seen_files(&kit.folder)[blank.as_str()].clone();
     assert_eq!(failed["failed"], true, "{failed}");
     let read = read_seen_files(&kit.folder)[bees.as_str()].clone();
@@ -58,8 +59,8 @@ async fn what_went_into_another_database_is_read_again() {
         let _ = std::fs::remove_file(folder.path().join(file));
     }
     let (kit, stop) = start_watching(folder);
-    wait_until(async || article_count(&kit).await == 1).await;
-    wait_until(async || {
+    wait_until_async(async || article_count(&kit).await == 1).await;
+    wait_until_async(async || {
         let now = read_seen_files(&kit.folder)[bees.as_str()].clone();
         !now.is_null() && now != read
     })
@@ -73,13 +74,13 @@ async fn what_went_into_another_database_is_read_again() {
 async fn the_file_of_an_article_that_was_deleted_is_not_read_again() {
     let (kit, stop) = start_watching(Arc::new(tempfile::tempdir().unwrap()));
     kit.write_paper("bees.md", "# On bees\n\nWords about bees.");
-    wait_until(async || seen_file_count(&kit.folder) == 1).await;
+    wait_until_async(async || seen_file_count(&kit.folder) == 1).await;
     let gone = json!({ "article_identifier": "On bees", "confirm_deletion": true });
     kit.call_ok("delete_article", gone).await;
     let folder = stop_watching(kit, stop).await;
     let (kit, stop) = start_watching(folder);
     kit.write_paper("ants.md", "# On ants\n\nWords about ants.");
-    wait_until(async || seen_file_count(&kit.folder) == 2).await;
+    wait_until_async(async || seen_file_count(&kit.folder) == 2).await;
     let listed = kit.call_ok("list_articles", json!({})).await;
     assert_eq!(listed["total"], 1, "{listed:#}");
     assert_eq!(listed["articles"][0]["title"], "On ants");

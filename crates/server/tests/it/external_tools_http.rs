@@ -1,9 +1,6 @@
 //! External tools over streamable HTTP, in each of its modes, and over the older SSE transport.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use axum::{Router, body::Body};
 use deliberate_json_schema::{mark_large_integers, unmark_large_integers};
@@ -11,6 +8,7 @@ use deliberate_server::{
     McpHandler, McpOptions,
     http::{SessionOptions, StreamableHttpOptions, mcp_routes},
 };
+use deliberate_testkit::wait_for;
 use deliberate_toolkit::{Principal, ToolScope};
 use http::{Request, StatusCode, header};
 use http_body_util::BodyExt as _;
@@ -239,16 +237,12 @@ async fn integers_beyond_64_bits_are_exact_in_the_result_of_a_task() {
     let task: Value = serde_json::from_str(&task.await).unwrap();
     let id = task["taskId"].as_str().unwrap_or_else(|| panic!("{task}"));
     RELEASE_COPY.add_permits(1);
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
+    let ended = wait_for(async || {
         let state = web.result_text("tasks/get", json!({ "taskId": id })).await;
-        if !state.contains(r#""status":"working""#) {
-            assert!(state.contains(text), "{state}");
-            return;
-        }
-        assert!(Instant::now() < deadline, "{state}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+        (!state.contains(r#""status":"working""#)).then_some(state)
+    });
+    let state = ended.await;
+    assert!(state.contains(text), "{state}");
 }
 
 #[tokio::test]

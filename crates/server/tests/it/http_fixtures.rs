@@ -1,73 +1,39 @@
 //! A small registry and HTTP helpers.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use axum::{
     Router,
     body::Body,
     http::{HeaderMap, Request, StatusCode},
 };
-use deliberate_llm::{
-    ChatMessage, ChatModel, ModelError, ModelReply, ModelRequest, PlainText, Purpose, TokenUsage,
-};
-use deliberate_store::sqlite::{SqliteDurability, SqliteOptions, SqliteStore};
-use deliberate_testkit::{CountingIds, FixedClock};
+use deliberate_llm::{ChatMessage, ModelReply, ModelRequest, PlainText, Purpose, TokenUsage};
+use deliberate_testkit::fixtures::{ScriptedModel, open_store, registry_deps, reply};
 use deliberate_toolkit::{
-    CallLimits, FixedModel, Registry, RegistryDeps, Tool, ToolContext, ToolError, ToolHints,
-    ToolLimits, ToolMeta, ToolOutput,
+    Registry, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
-use futures::future::BoxFuture;
 use http_body_util::BodyExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 use tower::ServiceExt as _;
 
-/// A registry with two tools on a store in that file.
+/// A registry with two tools and a model with a constant reply, on a store in that file.
 pub(crate) fn registry(file: &Path) -> Registry {
-    let store = SqliteStore::new(SqliteOptions {
-        path: file.to_owned(),
-        readers: 2,
-        durability: SqliteDurability::Relaxed,
-    });
-    Registry::new(RegistryDeps {
-        store: Arc::new(store),
-        models: Arc::new(FixedModel(Some(Arc::new(ConstantModel)))),
-        clock: Arc::new(FixedClock::new()),
-        ids: Arc::new(CountingIds::new()),
-        limits: CallLimits::default(),
-    })
-    .with(AskModelTool)
-    .with(PanicTool)
-}
-
-/// A model with a constant reply.
-struct ConstantModel;
-
-impl ChatModel for ConstantModel {
-    fn name(&self) -> &'static str {
-        "steady"
-    }
-
-    fn complete<'a>(
-        &'a self,
-        _: &'a ModelRequest,
-        _: Instant,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        Box::pin(async {
-            Ok(ModelReply {
-                text: "{\"word\":\"yes\"}".to_owned(),
-                model: Some("m".to_owned()),
-                usage: TokenUsage {
-                    prompt_tokens: 7,
-                    completion_tokens: 3,
-                    cost_usd: Some(0.25),
-                },
-                ..ModelReply::default()
-            })
+    let model = ScriptedModel::from_fn(|_, _| {
+        Ok(ModelReply {
+            model: Some("m".to_owned()),
+            usage: TokenUsage {
+                prompt_tokens: 7,
+                completion_tokens: 3,
+                cost_usd: Some(0.25),
+            },
+            ..reply("{\"word\":\"yes\"}")
         })
-    }
+    });
+    Registry::new(registry_deps(open_store(file), Some(model)))
+        .with(AskModelTool)
+        .with(PanicTool)
 }
 
 struct AskModelTool;

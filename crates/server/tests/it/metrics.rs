@@ -71,22 +71,25 @@ async fn calls_are_counted_by_tool_and_outcome_with_what_they_cost() {
         ),
         ("deliberate_panics_total", 1.0),
         (
-            "deliberate_model_asks_total{provider=\"steady\",outcome=\"ok\"}",
+            "deliberate_model_asks_total{provider=\"scripted\",outcome=\"ok\"}",
             2.0,
         ),
         (
-            "deliberate_model_ask_duration_seconds_count{provider=\"steady\"}",
+            "deliberate_model_ask_duration_seconds_count{provider=\"scripted\"}",
             2.0,
         ),
         (
-            "deliberate_model_tokens_total{provider=\"steady\",kind=\"prompt\"}",
+            "deliberate_model_tokens_total{provider=\"scripted\",kind=\"prompt\"}",
             14.0,
         ),
         (
-            "deliberate_model_tokens_total{provider=\"steady\",kind=\"completion\"}",
+            "deliberate_model_tokens_total{provider=\"scripted\",kind=\"completion\"}",
             6.0,
         ),
-        ("deliberate_model_cost_usd_total{provider=\"steady\"}", 0.5),
+        (
+            "deliberate_model_cost_usd_total{provider=\"scripted\"}",
+            0.5,
+        ),
         ("deliberate_calls_running", 0.0),
         ("deliberate_calls_waiting", 0.0),
         ("deliberate_http_rejected_total{reason=\"auth\"}", 0.0),

@@ -1,25 +1,20 @@
 //! A client in this process on the other end of a pipe, and a registry with a store.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, ops::Deref, sync::Arc, time::Duration};
 
-use deliberate_core::{Change, Mode, Session, SystemClock, SystemIds, Timestamp};
-use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest};
+use deliberate_core::{Change, Mode, Session, Timestamp};
 use deliberate_reasoning::register;
 use deliberate_server::{
     McpHandler, McpOptions, SubscriptionLimits, Subscriptions,
     stdio::{self, StdioOptions},
 };
-use deliberate_store::{
-    Store,
-    sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
-};
-use deliberate_toolkit::{CallLimits, FixedModel, Registry, RegistryDeps};
-use futures::future::BoxFuture;
+use deliberate_testkit::fixtures::{RegistryBuilder, RegistryFixture, ScriptedModel, reply};
+use deliberate_toolkit::Registry;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines},
     task::JoinHandle,
-    time::{Instant, timeout},
+    time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -35,19 +30,9 @@ pub(crate) enum TestEra {
 
 pub(crate) const ERAS: [TestEra; 2] = [TestEra::Legacy, TestEra::Modern];
 
-/// A model with a constant reply.
-struct SteadyModel;
-
-impl ChatModel for SteadyModel {
-    fn name(&self) -> &'static str {
-        "steady"
-    }
-
-    fn complete<'a>(
-        &'a self,
-        ask: &'a ModelRequest,
-        _: Instant,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+/// A model whose reply depends on nothing but what is asked for.
+fn steady_model() -> Arc<ScriptedModel> {
+    ScriptedModel::from_fn(|ask, _| {
         let mut said =
             json!({ "thought": "so be it", "confidence_percent": 70, "weakest_point": "-" });
         if ask.schema["properties"]["approaches"].is_object() {
@@ -56,23 +41,23 @@ impl ChatModel for SteadyModel {
             said["recommended"] = json!(1);
             said["relations"] = json!([]);
         }
-        let text = said.to_string();
-        Box::pin(async move {
-            Ok(ModelReply {
-                text,
-                ..ModelReply::default()
-            })
-        })
-    }
+        Ok(reply(&said.to_string()))
+    })
 }
 
 /// A server with a temporary store.
 pub(crate) struct TestServer {
-    pub(crate) store: Arc<dyn Store>,
     pub(crate) handler: McpHandler,
     pub(crate) subscriptions: Arc<Subscriptions>,
-    pub(crate) registry: Arc<Registry>,
-    _folder: tempfile::TempDir,
+    fixture: RegistryFixture,
+}
+
+impl Deref for TestServer {
+    type Target = RegistryFixture;
+
+    fn deref(&self) -> &RegistryFixture {
+        &self.fixture
+    }
 }
 
 impl TestServer {
@@ -85,29 +70,17 @@ impl TestServer {
         limits: SubscriptionLimits,
         furnish: impl FnOnce(Registry) -> Registry,
     ) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
-            path: folder.path().join("store.db"),
-            readers: 2,
-            durability: SqliteDurability::Relaxed,
-        }));
         let subscriptions = Arc::new(Subscriptions::new(limits));
-        let registry = Registry::new(RegistryDeps {
-            store: store.clone(),
-            models: Arc::new(FixedModel(Some(Arc::new(SteadyModel)))),
-            clock: Arc::new(SystemClock),
-            ids: Arc::new(SystemIds),
-            limits: CallLimits::default(),
-        });
-        let registry = Arc::new(furnish(registry).with_listener(subscriptions.clone()));
-        let handler = McpHandler::new(registry.clone(), McpOptions::default())
+        let fixture = RegistryBuilder::new()
+            .system_time()
+            .scripted_model(steady_model())
+            .build(|registry| furnish(registry).with_listener(subscriptions.clone()));
+        let handler = McpHandler::new(fixture.registry.clone(), McpOptions::default())
             .with_subscriptions(subscriptions.clone());
         Self {
-            store,
             handler,
             subscriptions,
-            registry,
-            _folder: folder,
+            fixture,
         }
     }
 

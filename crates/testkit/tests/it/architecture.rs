@@ -16,7 +16,11 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-http-client", &["deliberate-core"]),
     (
         "deliberate-llm",
-        &["deliberate-core", "deliberate-http-client", "deliberate-json-schema"],
+        &[
+            "deliberate-core",
+            "deliberate-http-client",
+            "deliberate-json-schema",
+        ],
     ),
     ("deliberate-store", &["deliberate-core"]),
     (
@@ -129,7 +133,14 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-bench", &[]),
     (
         "deliberate-testkit",
-        &["deliberate-bench", "deliberate-core"],
+        &[
+            "deliberate-bench",
+            "deliberate-core",
+            // For the fixtures of other crates' tests.
+            "deliberate-llm",
+            "deliberate-store",
+            "deliberate-toolkit",
+        ],
     ),
     // For tests only, like the test kit: the program's wiring with the fixtures of the conformance
     // suite.
@@ -167,6 +178,8 @@ const FORBIDDEN_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &["tokio", "sqlx", "reqwest", "rmcp"]),
     ("deliberate-toolkit", &["sqlx", "reqwest", "rmcp"]),
     ("deliberate-reasoning", &["sqlx", "reqwest", "rmcp"]),
+    // Without its feature `fixtures`, so that it can be built together with the crates above.
+    ("deliberate-testkit", &["sqlx"]),
     // The server needs the client only; the adapter is a library for other programs.
     ("deliberate", &["deliberate-adapter"]),
     (

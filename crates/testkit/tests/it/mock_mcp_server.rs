@@ -1,6 +1,6 @@
 //! The mock MCP server behaves as configured, with and without faults.
 
-use deliberate_testkit::{StdioClient, bare_command};
+use deliberate_testkit::{StdioClient, bare_command, wait_until};
 use serde_json::{Value, json};
 
 fn start_server(arguments: &[&str]) -> StdioClient {
@@ -132,11 +132,5 @@ async fn faults_happen_when_they_are_wanted() {
     let mut client = start_server(&["--fault", "no-such-fault"]);
     assert!(!client.wait_exit().await.unwrap().success());
     // Its output may be readable only a moment after it ended.
-    for _ in 0..100 {
-        if client.stderr().contains("no-such-fault") {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    panic!("{}", client.stderr());
+    wait_until(|| client.stderr().contains("no-such-fault")).await;
 }

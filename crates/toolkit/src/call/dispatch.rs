@@ -63,7 +63,10 @@ impl Registry {
             &caller,
         );
         let task = span.in_scope(|| CallTask::new(self, &called, &caller.principal, handle));
-        task.dispatch(called, caller).instrument(span).await
+        // Boxed, because it is large and stands in the futures of all callers.
+        Box::pin(task.dispatch(called, caller))
+            .instrument(span)
+            .await
     }
 
     /// Returns the time limit of a call that started then.

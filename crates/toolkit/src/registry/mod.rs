@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_core::{Clock, FairPermits, IdSource, did_you_mean};
+use deliberate_core::{Clock, IdSource, did_you_mean};
 use deliberate_store::Store;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;

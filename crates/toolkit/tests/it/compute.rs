@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use deliberate_testkit::wait_until;
 use deliberate_toolkit::{
     CallLimits, CallerContext, Principal, Registry, RegistryDeps, Tool, ToolContext, ToolError,
     ToolHints, ToolLimits, ToolMeta, ToolOutput, compute, is_abandoned,
@@ -15,7 +16,6 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::time::timeout;
 
 use super::{recording_store::RecordingStore, registry_fixture::deps};
 
@@ -138,12 +138,7 @@ impl Spinning {
     }
 
     async fn wait_running(&self, wanted: usize) {
-        let reached = async {
-            while self.running.load(Ordering::SeqCst) != wanted {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        timeout(Duration::from_secs(30), reached).await.unwrap();
+        wait_until(|| self.running.load(Ordering::SeqCst) == wanted).await;
     }
 }
 

@@ -1,9 +1,10 @@
 //! Tests of tools that run other tools within their own call.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use deliberate_core::SystemIds;
 use deliberate_llm::ChatModel;
+use deliberate_testkit::fixtures::progress_caller;
 use deliberate_toolkit::{
     CallerContext, ErrorCode, Principal, Registry, RegistryDeps, Tool, ToolContext, ToolError,
     ToolHints, ToolLimits, ToolMeta, ToolOutput, ToolScope,
@@ -258,12 +259,7 @@ async fn asks_of_the_same_name_get_each_their_own_reply() {
 async fn what_inner_tools_spend_and_tell_counts_for_the_call() {
     let reply = || reply_with_cost(r#"{"view":"yes","percent":85}"#, 10, Some(0.5));
     let house = fixture(Some(ScriptedModel::new([reply(), reply()])));
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let ears = heard.clone();
-    let caller = CallerContext {
-        progress: Some(Arc::new(move |told| ears.lock().unwrap().push(told))),
-        ..CallerContext::default()
-    };
+    let (caller, heard) = progress_caller();
     let steps = json!({ "numbers": [1.0, 1.0], "pause_secs": 0 });
     let arguments = run(&[
         ("a", "ponder", note("tea?")),

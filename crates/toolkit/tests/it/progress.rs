@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use deliberate_testkit::fixtures::progress_caller;
 use deliberate_toolkit::{CallProgress, CallerContext, Registry};
 use serde_json::{Value, json};
 
@@ -14,14 +15,7 @@ use super::{
 /// Collects the progress of one call of `steps`.
 async fn collect_progress(arguments: Value) -> Vec<CallProgress> {
     let registry = Registry::new(deps(RecordingStore::new(), None)).with(ProgressTool);
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let ears = heard.clone();
-    let caller = CallerContext {
-        progress: Some(Arc::new(move |progress| {
-            ears.lock().unwrap().push(progress);
-        })),
-        ..CallerContext::default()
-    };
+    let (caller, heard) = progress_caller();
     expect_done(registry.call("steps", arguments, caller).await);
     let heard = heard.lock().unwrap();
     heard.clone()

@@ -54,58 +54,31 @@ impl RecordingStore {
     }
 }
 
-fn empty<'a, T: Default + Send + 'a>() -> StoreFuture<'a, T> {
-    Box::pin(ready(Ok(T::default())))
+/// Defines methods that take arguments of these types and find nothing.
+macro_rules! find_nothing {
+    ($($method:ident($($argument:ty),*) -> $output:ty;)*) => {
+        $(
+            fn $method<'a>(&'a self, $(_: $argument),*) -> StoreFuture<'a, $output> {
+                Box::pin(ready(Ok(<$output>::default())))
+            }
+        )*
+    };
 }
 
 impl Documents for RecordingStore {
-    fn document<'a>(&'a self, _: &'a str, _: &'a str) -> StoreFuture<'a, Option<StoredDocument>> {
-        empty()
-    }
-
-    fn documents<'a>(
-        &'a self,
-        _: &'a DocumentFilter,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<StoredDocument>> {
-        empty()
-    }
-
-    fn count_documents<'a>(&'a self, _: &'a DocumentFilter) -> StoreFuture<'a, u64> {
-        empty()
-    }
-
-    fn document_values<'a>(
-        &'a self,
-        _: &'a str,
-        _: &'a str,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<(String, u64)>> {
-        empty()
-    }
-
-    fn document_parts<'a>(
-        &'a self,
-        _: &'a str,
-        _: &'a str,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<String>> {
-        empty()
-    }
-
-    fn changed_documents<'a>(
-        &'a self,
-        _: &'a str,
-        _: i64,
-        _: u32,
-    ) -> StoreFuture<'a, Vec<DocumentChange>> {
-        empty()
+    find_nothing! {
+        document(&'a str, &'a str) -> Option<StoredDocument>;
+        documents(&'a DocumentFilter, Pagination) -> Vec<StoredDocument>;
+        count_documents(&'a DocumentFilter) -> u64;
+        document_values(&'a str, &'a str, Pagination) -> Vec<(String, u64)>;
+        document_parts(&'a str, &'a str, Pagination) -> Vec<String>;
+        changed_documents(&'a str, i64, u32) -> Vec<DocumentChange>;
     }
 }
 
 impl UsageReports for RecordingStore {
-    fn usage<'a>(&'a self, _: &'a UsageQuery) -> StoreFuture<'a, UsageReport> {
-        empty()
+    find_nothing! {
+        usage(&'a UsageQuery) -> UsageReport;
     }
 }
 
@@ -118,238 +91,48 @@ impl Store for RecordingStore {
         Box::pin(ready(outcome))
     }
 
-    fn session<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
-        empty()
-    }
-
     fn sessions(&self, _: Pagination) -> StoreFuture<'_, Vec<SessionEntry>> {
-        empty()
+        Box::pin(ready(Ok(Vec::new())))
     }
 
-    fn short_ids<'a>(&'a self, _: &'a [String]) -> StoreFuture<'a, BTreeMap<String, String>> {
-        empty()
-    }
-
-    fn resolve_reference<'a>(
-        &'a self,
-        _: ReferenceKind,
-        _: Option<&'a SessionId>,
-        _: &'a str,
-    ) -> StoreFuture<'a, Vec<String>> {
-        empty()
-    }
-
-    fn thought<'a>(&'a self, _: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
-        empty()
-    }
-
-    fn thoughts<'a>(
-        &'a self,
-        _: &'a SessionId,
-        _: EpochFilter,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<Thought>> {
-        empty()
-    }
-
-    fn latest_thoughts<'a>(&'a self, _: &'a SessionId, _: u32) -> StoreFuture<'a, Vec<Thought>> {
-        empty()
-    }
-
-    fn latest_branch_thoughts<'a>(
-        &'a self,
-        _: &'a BranchId,
-        _: u32,
-    ) -> StoreFuture<'a, Vec<Thought>> {
-        empty()
-    }
-
-    fn branch_thoughts<'a>(
-        &'a self,
-        _: &'a BranchId,
-        _: EpochFilter,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<Thought>> {
-        empty()
-    }
-
-    fn first_prompt<'a>(&'a self, _: &'a SessionId) -> StoreFuture<'a, Option<Thought>> {
-        empty()
-    }
-
-    fn root_thought<'a>(&'a self, _: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
-        empty()
-    }
-
-    fn ancestors<'a>(&'a self, _: &'a ThoughtId, _: u32) -> StoreFuture<'a, Vec<Thought>> {
-        empty()
-    }
-
-    fn preview_backtrack<'a>(
-        &'a self,
-        _: &'a CheckpointId,
-    ) -> StoreFuture<'a, Option<BacktrackPreview>> {
-        empty()
-    }
-
-    fn graph_at_checkpoint<'a>(
-        &'a self,
-        _: &'a CheckpointId,
-    ) -> StoreFuture<'a, Option<(Graph, Vec<GraphNode>)>> {
-        empty()
-    }
-
-    fn branch<'a>(&'a self, _: &'a BranchId) -> StoreFuture<'a, Option<Branch>> {
-        empty()
-    }
-
-    fn branches<'a>(
-        &'a self,
-        _: &'a SessionId,
-        _: EpochFilter,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<BranchEntry>> {
-        empty()
-    }
-
-    fn cross_refs<'a>(
-        &'a self,
-        _: &'a SessionId,
-        _: EpochFilter,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<CrossRef>> {
-        empty()
-    }
-
-    fn checkpoint<'a>(&'a self, _: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>> {
-        empty()
-    }
-
-    fn checkpoint_by_name<'a>(
-        &'a self,
-        _: &'a SessionId,
-        _: &'a str,
-    ) -> StoreFuture<'a, Option<CheckpointId>> {
-        empty()
-    }
-
-    fn checkpoints<'a>(
-        &'a self,
-        _: &'a SessionId,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<Checkpoint>> {
-        empty()
-    }
-
-    fn snapshots<'a>(
-        &'a self,
-        _: &'a SessionId,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<StateSnapshot>> {
-        empty()
-    }
-
-    fn graph<'a>(&'a self, _: &'a GraphId) -> StoreFuture<'a, Option<Graph>> {
-        empty()
-    }
-
-    fn graphs<'a>(
-        &'a self,
-        _: &'a SessionId,
-        _: EpochFilter,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<Graph>> {
-        empty()
-    }
-
-    fn node<'a>(&'a self, _: &'a NodeId) -> StoreFuture<'a, Option<GraphNode>> {
-        empty()
-    }
-
-    fn nodes<'a>(
-        &'a self,
-        _: &'a GraphId,
-        _: EpochFilter,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<GraphNode>> {
-        empty()
-    }
-
-    fn edges<'a>(
-        &'a self,
-        _: &'a GraphId,
-        _: EpochFilter,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<GraphEdge>> {
-        empty()
-    }
-
-    fn invocations<'a>(
-        &'a self,
-        _: Option<&'a SessionId>,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<Invocation>> {
-        empty()
-    }
-
-    fn suspended_call<'a>(&'a self, _: &'a SuspensionId) -> StoreFuture<'a, Option<SuspendedCall>> {
-        empty()
-    }
-
-    fn search<'a>(&'a self, _: &'a SearchQuery) -> StoreFuture<'a, SearchResults> {
-        empty()
-    }
-
-    fn newest_entities<'a>(
-        &'a self,
-        _: &'a SearchQuery,
-        _: u32,
-    ) -> StoreFuture<'a, Vec<SearchKey>> {
-        empty()
-    }
-
-    fn search_texts<'a>(
-        &'a self,
-        _: &'a [SearchKey],
-        _: u32,
-    ) -> StoreFuture<'a, Vec<(SearchKey, String)>> {
-        empty()
-    }
-
-    fn run<'a>(&'a self, _: &'a RunId) -> StoreFuture<'a, Option<ChainRun>> {
-        empty()
-    }
-
-    fn run_with_events<'a>(
-        &'a self,
-        _: &'a RunId,
-    ) -> StoreFuture<'a, Option<(ChainRun, Vec<ChainEvent>)>> {
-        empty()
-    }
-
-    fn runs<'a>(&'a self, _: &'a ChainRunFilter, _: Pagination) -> StoreFuture<'a, Vec<ChainRun>> {
-        empty()
-    }
-
-    fn newest_run<'a>(&'a self, _: &'a str, _: Option<&'a str>) -> StoreFuture<'a, Option<RunId>> {
-        empty()
-    }
-
-    fn last_run_number<'a>(&'a self, _: &'a str) -> StoreFuture<'a, i64> {
-        empty()
-    }
-
-    fn settings<'a>(&'a self, _: &'a [&'a str]) -> StoreFuture<'a, BTreeMap<String, Value>> {
-        empty()
-    }
-
-    fn tool_invocations<'a>(
-        &'a self,
-        _: &'a str,
-        _: Option<Timestamp>,
-        _: Pagination,
-    ) -> StoreFuture<'a, Vec<Invocation>> {
-        empty()
+    find_nothing! {
+        session(&'a SessionId) -> Option<Session>;
+        short_ids(&'a [String]) -> BTreeMap<String, String>;
+        resolve_reference(ReferenceKind, Option<&'a SessionId>, &'a str) -> Vec<String>;
+        thought(&'a ThoughtId) -> Option<Thought>;
+        thoughts(&'a SessionId, EpochFilter, Pagination) -> Vec<Thought>;
+        latest_thoughts(&'a SessionId, u32) -> Vec<Thought>;
+        latest_branch_thoughts(&'a BranchId, u32) -> Vec<Thought>;
+        branch_thoughts(&'a BranchId, EpochFilter, Pagination) -> Vec<Thought>;
+        first_prompt(&'a SessionId) -> Option<Thought>;
+        root_thought(&'a ThoughtId) -> Option<Thought>;
+        ancestors(&'a ThoughtId, u32) -> Vec<Thought>;
+        preview_backtrack(&'a CheckpointId) -> Option<BacktrackPreview>;
+        graph_at_checkpoint(&'a CheckpointId) -> Option<(Graph, Vec<GraphNode>)>;
+        branch(&'a BranchId) -> Option<Branch>;
+        branches(&'a SessionId, EpochFilter, Pagination) -> Vec<BranchEntry>;
+        cross_refs(&'a SessionId, EpochFilter, Pagination) -> Vec<CrossRef>;
+        checkpoint(&'a CheckpointId) -> Option<Checkpoint>;
+        checkpoint_by_name(&'a SessionId, &'a str) -> Option<CheckpointId>;
+        checkpoints(&'a SessionId, Pagination) -> Vec<Checkpoint>;
+        snapshots(&'a SessionId, Pagination) -> Vec<StateSnapshot>;
+        graph(&'a GraphId) -> Option<Graph>;
+        graphs(&'a SessionId, EpochFilter, Pagination) -> Vec<Graph>;
+        node(&'a NodeId) -> Option<GraphNode>;
+        nodes(&'a GraphId, EpochFilter, Pagination) -> Vec<GraphNode>;
+        edges(&'a GraphId, EpochFilter, Pagination) -> Vec<GraphEdge>;
+        invocations(Option<&'a SessionId>, Pagination) -> Vec<Invocation>;
+        suspended_call(&'a SuspensionId) -> Option<SuspendedCall>;
+        search(&'a SearchQuery) -> SearchResults;
+        newest_entities(&'a SearchQuery, u32) -> Vec<SearchKey>;
+        search_texts(&'a [SearchKey], u32) -> Vec<(SearchKey, String)>;
+        run(&'a RunId) -> Option<ChainRun>;
+        run_with_events(&'a RunId) -> Option<(ChainRun, Vec<ChainEvent>)>;
+        runs(&'a ChainRunFilter, Pagination) -> Vec<ChainRun>;
+        newest_run(&'a str, Option<&'a str>) -> Option<RunId>;
+        last_run_number(&'a str) -> i64;
+        settings(&'a [&'a str]) -> BTreeMap<String, Value>;
+        tool_invocations(&'a str, Option<Timestamp>, Pagination) -> Vec<Invocation>;
     }
 
     fn info(&self) -> StoreFuture<'_, StoreInfo> {

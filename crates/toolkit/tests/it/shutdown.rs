@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::SystemIds;
+use deliberate_testkit::wait_until;
 use deliberate_toolkit::{
     BackgroundStatus, CallerContext, Principal, RESUME_TOOL, Registry, RegistryDeps, StillRunning,
     TimedOutcome, ToolError,
@@ -61,9 +62,7 @@ async fn call_in_background(
 
 /// Starts the shutdown when `running` calls run.
 async fn stop_when_running(fixture: &RegistryFixture, running: usize) {
-    while fixture.registry.running_and_waiting().0 < running {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    wait_until(|| fixture.registry.running_and_waiting().0 >= running).await;
     fixture.registry.start_shutdown();
 }
 

@@ -7,6 +7,7 @@ use std::{
 
 use deliberate_core::{Change, Mode, Session, SystemIds};
 use deliberate_llm::ChatModel;
+use deliberate_testkit::wait_until;
 use deliberate_toolkit::{
     BackgroundCall, BackgroundStatus, CallLimits, CallProgress, CallerContext, ErrorCode,
     Principal, RESUME_TOOL, Registry, RegistryDeps, StillRunning, TimedOutcome, Tool, ToolContext,
@@ -72,9 +73,7 @@ impl SteppingTool {
     }
 
     pub(crate) async fn wait_for_steps(&self, steps: &[u32]) {
-        while self.steps_run() != steps {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        wait_until(|| self.steps_run() == steps).await;
     }
 }
 

@@ -260,7 +260,7 @@ async fn stopped_half_way_it_leaves_nothing_behind() {
         .stderr(Stdio::null());
     let mut child = command.kill_on_drop(true).spawn().unwrap();
     let begun = || !is_empty(&home.path("tmp"));
-    wait_until("the demo begins", begun).await;
+    wait_until(begun).await;
     terminate(child.id().unwrap()).await;
     // It may have ended by itself in the meantime.
     let code = child.wait().await.unwrap().code();

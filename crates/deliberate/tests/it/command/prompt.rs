@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use deliberate_testkit::{wait_for, wait_until_async};
 use serde_json::{Value, json};
 
 use crate::support::{TestHome, run_command};
@@ -365,30 +366,24 @@ async fn a_client_hears_of_a_prompt_that_is_written_while_it_is_served() {
          arguments:\n  - {name: who, required: true}\n",
     );
     let mut heard = Vec::new();
-    loop {
+    let answer = wait_for(async || {
         let answer = client.call("prompt_engine", call.clone()).await.unwrap();
         heard.extend(client.take_buffered());
-        if answer["result"]["isError"] != true {
-            assert_eq!(crate::support::text(&answer, "said"), "Hello world");
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+        (answer["result"]["isError"] != true).then_some(answer)
+    });
+    assert_eq!(crate::support::text(&answer.await, "said"), "Hello world");
     let told = |heard: &[Value]| {
         let mut methods = heard.iter().map(|it| &it["method"]);
         methods.any(|method| method == "notifications/prompts/list_changed")
     };
     // A written prompt can be used shortly before clients are notified.
-    for _ in 0..1_000 {
-        if told(&heard) {
-            break;
-        }
+    wait_until_async(async || {
         client.request("ping", json!({})).await.unwrap();
         heard.extend(client.take_buffered());
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    heard.extend(crate::support::shut_down(client).await);
-    assert!(told(&heard), "{heard:?}");
+        told(&heard)
+    })
+    .await;
+    crate::support::shut_down(client).await;
 }
 
 #[tokio::test]

@@ -155,7 +155,7 @@ async fn a_run_that_fails_or_is_stopped_is_kept_and_goes_on() {
         .kill_on_drop(true)
         .spawn()
         .unwrap();
-    wait_until("the model is asked", || standin.in_flight() > 0).await;
+    wait_until(|| standin.in_flight() > 0).await;
     terminate(child.id().unwrap()).await;
     let stopped = child.wait_with_output().await.unwrap();
     let text = String::from_utf8(stopped.stderr).unwrap();

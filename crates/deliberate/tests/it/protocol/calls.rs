@@ -27,7 +27,7 @@ async fn ping_and_the_list_are_answered_while_eight_calls_hang() {
     for number in 0..8 {
         calls.push(send_call(&mut client, &format!("slow {number}")).await);
     }
-    wait_until("eight asks at once", || standin.in_flight() == 8).await;
+    wait_until(|| standin.in_flight() == 8).await;
     assert_eq!(
         client.request("ping", json!({})).await.unwrap()["result"],
         json!({})
@@ -66,12 +66,9 @@ async fn a_cancelled_call_gets_no_answer_and_its_request_upstream_is_dropped() {
     standin.push_fault(MockFault::Hang);
     let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let hung = send_call(&mut client, "never mind").await;
-    wait_until("the ask is under way", || standin.in_flight() == 1).await;
+    wait_until(|| standin.in_flight() == 1).await;
     cancel(&mut client, hung).await;
-    wait_until("the ask is dropped", || {
-        standin.model_requests()[0].outcome == RequestOutcome::Dropped
-    })
-    .await;
+    wait_until(|| standin.model_requests()[0].outcome == RequestOutcome::Dropped).await;
     let next = think(&mut client, "and now?").await;
     assert!(text(&next, "content").contains("and now?"));
     assert_eq!(
@@ -151,7 +148,7 @@ async fn an_id_that_is_in_use_is_refused_and_the_first_call_is_not_disturbed() {
         json!({ "jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": params })
     };
     client.send(&call("the first")).await.unwrap();
-    wait_until("the ask is under way", || standin.in_flight() == 1).await;
+    wait_until(|| standin.in_flight() == 1).await;
     client.send(&call("the second")).await.unwrap();
     assert_eq!(error_code(&client.response("same").await.unwrap()), -32_600);
     let first = client.response("same").await.unwrap();

@@ -138,12 +138,12 @@ async fn a_modern_call_can_be_cancelled() {
         .send_request("tools/call", stateless_call("never mind"))
         .await
         .unwrap();
-    wait_until("the ask is under way", || standin.in_flight() == 1).await;
+    wait_until(|| standin.in_flight() == 1).await;
     client
         .notify("notifications/cancelled", json!({ "requestId": id }))
         .await
         .unwrap();
-    wait_until("the ask is dropped", || standin.in_flight() == 0).await;
+    wait_until(|| standin.in_flight() == 0).await;
     output(
         &client
             .request("tools/call", stateless_call("go on"))

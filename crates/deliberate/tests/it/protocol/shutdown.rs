@@ -26,7 +26,7 @@ async fn a_running_call_is_answered_after_sigterm_and_the_exit_is_clean() {
         .send_request("tools/call", call_request("finish this"))
         .await
         .unwrap();
-    wait_until("the ask is under way", || standin.in_flight() == 1).await;
+    wait_until(|| standin.in_flight() == 1).await;
     terminate(client.pid().unwrap()).await;
     let answer = client.response(id).await.unwrap();
     assert!(text(&answer, "content").contains("finish this"));
@@ -92,7 +92,7 @@ async fn a_call_that_never_ends_is_given_up_after_the_grace_and_told_so() {
             .send_request("tools/call", call_request("never"))
             .await
             .unwrap();
-        wait_until("the ask is under way", || standin.in_flight() == 1).await;
+        wait_until(|| standin.in_flight() == 1).await;
         if by_signal {
             terminate(client.pid().unwrap()).await;
         } else {

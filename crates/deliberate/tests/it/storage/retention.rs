@@ -1,8 +1,6 @@
 //! Old records of calls are deleted while the server runs.
 
-use std::time::Duration;
-
-use deliberate_testkit::MockProvider;
+use deliberate_testkit::{MockProvider, wait_until_async};
 use sqlx::Connection as _;
 
 use crate::support::{TestHome, output, serve, shut_down, think};
@@ -35,13 +33,7 @@ async fn records_older_than_the_setting_go_and_sessions_stay() {
 
     let mut command = home.command_with_provider(&standin);
     let mut client = serve(command.env("DELIBERATE_RETENTION_DAYS", "7")).await;
-    for _ in 0..600 {
-        if count_records(&home, "true").await == 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    assert_eq!(count_records(&home, "true").await, 0);
+    wait_until_async(async || count_records(&home, "true").await == 0).await;
     output(&think(&mut client, "And a neap tide?").await);
     shut_down(client).await;
     assert_eq!(count_records(&home, "true").await, 1);

@@ -5,16 +5,15 @@ use std::{
     fs::File,
     io::Write as _,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
-use deliberate_testkit::{MockProvider, StdioClient};
+use deliberate_testkit::{MockProvider, StdioClient, wait_for};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 use super::{health, serve_both};
 use crate::support::{
-    PROGRAM, TestHome, output, run_command, serve, shut_down, think, tool_failure,
+    PROGRAM, TestHome, output, run_command, run_through, serve, shut_down, think, tool_failure,
 };
 
 /// Tells whether this user may mount a file system in a namespace of its own.
@@ -41,17 +40,7 @@ async fn can_mount() -> bool {
 
 /// Returns the program with `script` before it, which prepares `$0`, the folder of the database.
 fn with_disk(home: &TestHome, standin: &MockProvider, script: &str) -> Command {
-    let usual = home.command_with_provider(standin);
-    let usual = usual.as_std();
-    let mut command = Command::new("unshare");
-    command
-        .env_clear()
-        .current_dir(usual.get_current_dir().unwrap());
-    for (name, value) in usual.get_envs() {
-        if let Some(value) = value {
-            command.env(name, value);
-        }
-    }
+    let mut command = run_through("unshare", &home.command_with_provider(standin));
     command
         .args(["--map-root-user", "--mount", "sh", "-c"])
         .arg(format!("{script} && exec \"$@\""))
@@ -95,14 +84,11 @@ fn fill(file: &Path) {
 }
 
 async fn wait_for_store_state(address: std::net::SocketAddr, wanted: &str) -> Value {
-    for _ in 0..100 {
+    let found = wait_for(async || {
         let (_, report) = health(address).await;
-        if report["store"]["state"] == wanted {
-            return report;
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    panic!("the store is never {wanted}: {:?}", health(address).await);
+        (report["store"]["state"] == wanted).then_some(report)
+    });
+    found.await
 }
 
 async fn list_titles(client: &mut StdioClient) -> Vec<Value> {
@@ -161,11 +147,8 @@ async fn a_full_disk_answers_reads_and_backups_and_recovers() {
     shut_down(client).await;
 }
 
-#[tokio::test]
-async fn a_full_disk_can_be_read_by_a_process_that_starts_then() {
-    if !can_mount().await {
-        return;
-    }
+/// Returns a home with an empty data folder, and the folder with the data of one session.
+async fn home_with_seed() -> (TestHome, MockProvider, PathBuf) {
     let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     let mut client = serve(&mut home.command_with_provider(&standin)).await;
     output(&think(&mut client, "What is a tide?").await);
@@ -173,6 +156,15 @@ async fn a_full_disk_can_be_read_by_a_process_that_starts_then() {
     let seed = home.path("seed");
     std::fs::rename(home.path("data"), &seed).unwrap();
     std::fs::create_dir(home.path("data")).unwrap();
+    (home, standin, seed)
+}
+
+#[tokio::test]
+async fn a_full_disk_can_be_read_by_a_process_that_starts_then() {
+    if !can_mount().await {
+        return;
+    }
+    let (home, standin, seed) = home_with_seed().await;
     let script = format!(
         "mount -t tmpfs -o size=4m tmpfs \"$0\" && cp -r {}/. \"$0\" && \
          {{ cat /dev/zero > \"$0/filler\" 2>/dev/null || true; }}",
@@ -193,13 +185,7 @@ async fn a_read_only_disk_answers_reads_and_backups_and_recovers() {
     if !can_mount().await {
         return;
     }
-    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut home.command_with_provider(&standin)).await;
-    output(&think(&mut client, "What is a tide?").await);
-    shut_down(client).await;
-    let seed = home.path("seed");
-    std::fs::rename(home.path("data"), &seed).unwrap();
-    std::fs::create_dir(home.path("data")).unwrap();
+    let (home, standin, seed) = home_with_seed().await;
     let script = format!(
         "mount -t tmpfs tmpfs \"$0\" && cp -r {}/. \"$0\" && mount -o remount,ro \"$0\"",
         seed.display()

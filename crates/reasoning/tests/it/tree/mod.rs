@@ -7,7 +7,7 @@ mod replies;
 use deliberate_core::{BranchState, CrossRefKind, Mode};
 use deliberate_llm::ModelReply;
 use deliberate_store::EpochFilter;
-use deliberate_toolkit::CallOutcome;
+use deliberate_testkit::fixtures::expect_needs_reply;
 use serde_json::{Value, json};
 
 use super::{
@@ -238,16 +238,12 @@ async fn a_branch_that_is_closed_while_the_model_thinks_gets_nothing() {
     let desk = ReasoningTestRegistry::without_model();
     let replies = two_approaches().map(|reply| reply.text);
     let start = json!({ "content": "x", "max_branches": 2 });
-    let Ok(CallOutcome::NeedsReply(needs)) = desk.call_tool(TREE, start).await else {
-        panic!("the client has to think");
-    };
+    let needs = expect_needs_reply(desk.call_tool(TREE, start).await);
     let resume = json!({ "id": needs.id, "replies": replies[..2] });
     let answer = desk.call_ok("reasoning_resume", resume).await;
     let bus = &answer["recommended_branch"];
     let go_on = json!({ "content": "Go on", "branch_id": bus, "max_branches": 2 });
-    let Ok(CallOutcome::NeedsReply(needs)) = desk.call_tool(TREE, go_on).await else {
-        panic!("the client has to think");
-    };
+    let needs = expect_needs_reply(desk.call_tool(TREE, go_on).await);
     let close =
         json!({ "session_id": answer["session_id"], "branch_id": bus, "state": "completed" });
     desk.call_ok("reasoning_tree_complete", close).await;

@@ -220,9 +220,7 @@ async fn results_that_are_reached_equally_often_are_decided_or_compared() {
 async fn the_clients_model_is_not_asked_to_compare_what_it_wrote() {
     let desk = ReasoningTestRegistry::without_model();
     let start = json!({ "content": "x", "max_branches": 2 });
-    let Ok(CallOutcome::NeedsReply(needs)) = desk.call_tool(TREE, start).await else {
-        panic!("the client has to think");
-    };
+    let needs = expect_needs_reply(desk.call_tool(TREE, start).await);
     assert_eq!(needs.asks.len(), 2);
     let replies: Vec<_> = approaches(&[(Some("41"), 40), (Some("42"), 80)])
         .into_iter()

@@ -1,6 +1,6 @@
 //! Reads of sessions are answered while other calls hold every permit.
 
-use std::{future::pending, sync::Arc};
+use std::future::pending;
 
 use deliberate_core::Mode;
 use deliberate_toolkit::{
@@ -48,13 +48,14 @@ impl Tool for HangingTool {
 
 #[tokio::test]
 async fn sessions_and_their_usage_are_listed_while_every_permit_for_work_is_taken() {
-    let desk = ReasoningTestRegistry::with_bounds(CallLimits {
+    let bounds = CallLimits {
         running_calls: 1,
         waiting_calls: 0,
         ..CallLimits::default()
-    });
+    };
+    let desk = ReasoningTestRegistry::with_tool(bounds, HangingTool);
     desk.add_session(Mode::Linear, [("a", "b")]).await;
-    let registry = Arc::new(desk.registry.with(HangingTool));
+    let registry = desk.registry.clone();
     let hanging = {
         let registry = registry.clone();
         tokio::spawn(async move {

@@ -8,6 +8,7 @@ use deliberate_server::http::{
     limits::LimitOptions,
     listener::ListenerOptions,
 };
+use deliberate_testkit::wait_until;
 
 use super::support::GuardTestServer;
 
@@ -39,22 +40,13 @@ async fn who_asks_too_often_waits_while_others_are_served() {
     })
     .await;
     for _ in 0..3 {
-        assert_eq!(
-            server.request("GET /mcp HTTP/1.1", &[ALICE]).await.status,
-            200
-        );
+        server.assert_status(&[ALICE], 200).await;
     }
     let answer = server.request("GET /mcp HTTP/1.1", &[ALICE]).await;
-    assert_eq!(
-        (answer.status, answer.code().as_str()),
-        (429, "rate_limited")
-    );
+    answer.assert_rejected(429, "rate_limited");
     let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
-    assert_eq!(
-        server.request("GET /mcp HTTP/1.1", &[BOB]).await.status,
-        200
-    );
+    server.assert_status(&[BOB], 200).await;
     assert_eq!(server.guard.limits().rejected_count(), 1);
 }
 
@@ -72,10 +64,7 @@ async fn who_guesses_tokens_is_slowed_and_holders_are_not() {
         statuses.push(server.request("GET /mcp HTTP/1.1", &guess).await.status);
     }
     assert_eq!(statuses, [401, 401, 429]);
-    assert_eq!(
-        server.request("GET /mcp HTTP/1.1", &[ALICE]).await.status,
-        200
-    );
+    server.assert_status(&[ALICE], 200).await;
 }
 
 #[tokio::test]
@@ -91,21 +80,12 @@ async fn requests_at_the_same_time_are_counted_until_they_end() {
     slow.send("GET /slow HTTP/1.1", &[&host, ALICE], "").await;
     server.arrived.notified().await;
     let answer = server.request("GET /mcp HTTP/1.1", &[ALICE]).await;
-    assert_eq!(
-        (answer.status, answer.code().as_str()),
-        (429, "too_many_at_once")
-    );
-    assert_eq!(
-        server.request("GET /mcp HTTP/1.1", &[BOB]).await.status,
-        200
-    );
+    answer.assert_rejected(429, "too_many_at_once");
+    server.assert_status(&[BOB], 200).await;
     server.release.add_permits(1);
-    assert_eq!(slow.read_response().await.unwrap().body, "at last");
+    assert_eq!(slow.read_response().await.unwrap().text(), "at last");
     wait_until_idle(&server).await;
-    assert_eq!(
-        server.request("GET /mcp HTTP/1.1", &[ALICE]).await.status,
-        200
-    );
+    server.assert_status(&[ALICE], 200).await;
 }
 
 #[tokio::test]
@@ -120,27 +100,14 @@ async fn an_open_stream_is_a_running_request_until_it_is_left() {
     let mut stream = server.connect().await;
     stream.send("GET /sse HTTP/1.1", &[&host, ALICE], "").await;
     stream.read_until(b"event: endpoint").await;
-    assert_eq!(
-        server.request("GET /mcp HTTP/1.1", &[ALICE]).await.status,
-        429
-    );
+    server.assert_status(&[ALICE], 429).await;
     drop(stream);
     wait_until_idle(&server).await;
-    assert_eq!(
-        server.request("GET /mcp HTTP/1.1", &[ALICE]).await.status,
-        200
-    );
+    server.assert_status(&[ALICE], 200).await;
 }
 
 async fn wait_until_idle(server: &GuardTestServer) {
-    let idle = async {
-        while server.guard.limits().active_clients() > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(super::support::TEST_TIMEOUT, idle)
-        .await
-        .unwrap();
+    wait_until(|| server.guard.limits().active_clients() == 0).await;
 }
 
 async fn start_with_body_limits(
@@ -167,10 +134,7 @@ async fn a_body_that_is_too_large_is_refused() {
         (200, true)
     );
     let answer = server.post("/mcp", &[], &"1".repeat(101)).await;
-    assert_eq!(
-        (answer.status, answer.code().as_str()),
-        (413, "body_too_large")
-    );
+    answer.assert_rejected(413, "body_too_large");
     // Chunked, without a content length.
     let host = format!("Host: {}", server.address);
     let lines = [
@@ -201,10 +165,7 @@ async fn a_body_that_does_not_arrive_is_given_up() {
     let mut line = server.connect().await;
     line.send("POST /mcp HTTP/1.1", &lines, "{\"half").await;
     let answer = line.read_response().await.unwrap();
-    assert_eq!(
-        (answer.status, answer.code().as_str()),
-        (408, "body_too_slow")
-    );
+    answer.assert_rejected(408, "body_too_slow");
     assert_eq!(answer.json()["error"]["code"], -32600);
     line.wait_closed().await;
 }
@@ -220,10 +181,7 @@ async fn bodies_together_hold_no_more_than_their_share() {
         .await;
     server.arrived.notified().await;
     let answer = server.post("/mcp", &[], &"1".repeat(600)).await;
-    assert_eq!(
-        (answer.status, answer.code().as_str()),
-        (503, "server_busy")
-    );
+    answer.assert_rejected(503, "server_busy");
     assert_eq!(server.post("/mcp", &[], "{}").await.status, 200);
     server.release.add_permits(1);
     assert_eq!(slow.read_response().await.unwrap().status, 200);
@@ -249,7 +207,7 @@ async fn count_admitted(server: &GuardTestServer, body: &str) -> usize {
             () = server.arrived.notified() => {}
             answer = line.read_response() => {
                 let answer = answer.unwrap();
-                assert_eq!((answer.status, answer.code().as_str()), (503, "server_busy"));
+                answer.assert_rejected(503, "server_busy");
                 continue;
             }
         }

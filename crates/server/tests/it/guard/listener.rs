@@ -7,7 +7,7 @@ use deliberate_server::http::{
     guard::GuardOptions,
     listener::{BindError, ListenerOptions, bind},
 };
-
+use deliberate_testkit::wait_until;
 use tokio::net::TcpStream;
 
 use super::support::{GuardTestServer, RawConnection, TEST_TIMEOUT};
@@ -17,12 +17,7 @@ async fn start_listener(options: ListenerOptions) -> GuardTestServer {
 }
 
 async fn wait_for_connections(server: &GuardTestServer, count: usize) {
-    let reached = async {
-        while server.connections.active() != count {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(TEST_TIMEOUT, reached).await.unwrap();
+    wait_until(|| server.connections.active() == count).await;
 }
 
 #[tokio::test]
@@ -190,7 +185,7 @@ async fn stopping_lets_a_running_request_end_and_takes_no_more() {
     assert!(!server.task.is_finished());
     server.release.add_permits(1);
     let answer = slow.read_response().await.unwrap();
-    assert_eq!((answer.status, answer.body.as_str()), (200, "at last"));
+    assert_eq!((answer.status, answer.text().as_str()), (200, "at last"));
     tokio::time::timeout(TEST_TIMEOUT, &mut server.task)
         .await
         .unwrap()
@@ -233,10 +228,7 @@ async fn a_client_that_reads_nothing_is_cut_off() {
     let asking = async {
         loop {
             let many = request.repeat(1000);
-            if tokio::io::AsyncWriteExt::write_all(&mut line.stream, &many)
-                .await
-                .is_err()
-            {
+            if line.try_write(&many).await.is_err() {
                 return;
             }
         }

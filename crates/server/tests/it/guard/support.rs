@@ -2,6 +2,7 @@
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
+    ops::Deref,
     sync::Arc,
     time::Duration,
 };
@@ -24,12 +25,11 @@ use deliberate_server::http::{
     listener::{self, Connections, ListenerOptions},
     progress_routes,
 };
+use deliberate_testkit::raw_http::{RawHttp, RawResponse};
 use deliberate_toolkit::Principal;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
     sync::{Notify, Semaphore},
     task::JoinHandle,
 };
@@ -90,6 +90,12 @@ impl GuardTestServer {
             .await
     }
 
+    /// Asserts the status of a `GET /mcp` with these headers.
+    pub(crate) async fn assert_status(&self, lines: &[&str], status: u16) {
+        let answer = self.request("GET /mcp HTTP/1.1", lines).await;
+        assert_eq!(answer.status, status, "{lines:?}");
+    }
+
     /// Sends a JSON body to a path.
     pub(crate) async fn post(&self, path: &str, lines: &[&str], body: &str) -> TestHttpResponse {
         let host = format!("Host: {}", self.address);
@@ -116,10 +122,7 @@ impl GuardTestServer {
     }
 
     pub(crate) async fn connect(&self) -> RawConnection {
-        RawConnection {
-            stream: TcpStream::connect(self.address).await.unwrap(),
-            read: Vec::new(),
-        }
+        RawConnection(RawHttp::connect(self.address).await.unwrap())
     }
 }
 
@@ -189,101 +192,57 @@ async fn get_panic(_: Request) -> Response {
     panic!("as asked")
 }
 
-pub(crate) struct RawConnection {
-    pub(crate) stream: TcpStream,
-    read: Vec<u8>,
-}
+pub(crate) struct RawConnection(RawHttp);
 
 impl RawConnection {
     pub(crate) async fn send(&mut self, request: &str, lines: &[&str], body: &str) {
-        let mut text = format!("{request}\r\n");
-        for line in lines {
-            text.push_str(line);
-            text.push_str("\r\n");
-        }
-        text.push_str("\r\n");
-        text.push_str(body);
-        self.write(text.as_bytes()).await;
+        let lines = [&[request], lines].concat();
+        self.0.send_lines(&lines, body).await.unwrap();
     }
 
     pub(crate) async fn write(&mut self, bytes: &[u8]) {
-        self.stream.write_all(bytes).await.unwrap();
+        self.try_write(bytes).await.unwrap();
+    }
+
+    pub(crate) async fn try_write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.0.write(bytes).await
     }
 
     /// The next response; `None` if the connection ends first.
     pub(crate) async fn read_response(&mut self) -> Option<TestHttpResponse> {
-        let head = loop {
-            if let Some(end) = self.read.windows(4).position(|four| four == b"\r\n\r\n") {
-                break self.read.drain(..end + 4).collect::<Vec<_>>();
-            }
-            self.read_more().await?;
-        };
-        let head = String::from_utf8(head).unwrap();
-        let mut lines = head.lines();
-        let status = lines.next()?.split(' ').nth(1)?.parse().unwrap();
-        let headers = lines
-            .filter_map(|line| line.split_once(": "))
-            .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
-            .collect();
-        let mut answer = TestHttpResponse {
-            status,
-            headers,
-            body: String::new(),
-        };
-        let length = answer
-            .header("content-length")
-            .map_or(0, |length| length.parse::<usize>().unwrap());
-        while self.read.len() < length {
-            self.read_more().await?;
-        }
-        answer.body = String::from_utf8(self.read.drain(..length).collect()).unwrap();
-        Some(answer)
+        self.0.read_response().await.unwrap().map(TestHttpResponse)
     }
 
     /// Reads until the text arrives.
     pub(crate) async fn read_until(&mut self, text: &[u8]) {
-        while !self.read.windows(text.len()).any(|part| part == text) {
-            self.read_more().await.expect("more to read");
-        }
+        self.0.read_until(text).await.unwrap();
     }
 
     /// Waits until the server closes the connection.
     pub(crate) async fn wait_closed(&mut self) {
-        while self.read_more().await.is_some() {}
-    }
-
-    async fn read_more(&mut self) -> Option<()> {
-        let mut chunk = [0; 4096];
-        let read = tokio::time::timeout(TEST_TIMEOUT, self.stream.read(&mut chunk))
-            .await
-            .expect("bytes or an end");
-        match read {
-            Ok(0) | Err(_) => None,
-            Ok(count) => {
-                self.read.extend_from_slice(&chunk[..count]);
-                Some(())
-            }
-        }
+        self.0.wait_closed().await.unwrap();
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct TestHttpResponse {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: String,
+pub(crate) struct TestHttpResponse(RawResponse);
+
+impl Deref for TestHttpResponse {
+    type Target = RawResponse;
+
+    fn deref(&self) -> &RawResponse {
+        &self.0
+    }
 }
 
 impl TestHttpResponse {
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let mut all = self.headers.iter().filter(|(own, _)| own == name);
-        let (_, value) = all.next()?;
-        assert!(all.next().is_none(), "{name} comes twice");
-        Some(value)
+    pub(crate) fn json(&self) -> Value {
+        self.0.json().unwrap()
     }
 
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap()
+    #[track_caller]
+    pub(crate) fn assert_rejected(&self, status: u16, code: &str) {
+        assert_eq!((self.status, self.code().as_str()), (status, code));
     }
 
     /// The code of a rejection in either format.

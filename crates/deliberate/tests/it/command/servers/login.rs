@@ -46,7 +46,7 @@ async fn get(url: &Url) -> RawResponse {
 async fn browse(page: &Url) -> RawResponse {
     let sent_back = get(page).await;
     assert_eq!(sent_back.status, 302);
-    get(&Url::parse(&sent_back.headers["location"]).unwrap()).await
+    get(&Url::parse(sent_back.header("location").unwrap()).unwrap()).await
 }
 
 /// A login up to the point where a page is shown; the test decides how to use the page.
