@@ -23,7 +23,7 @@ pub(super) fn question_budget(options: &AnswerOptions, timed: bool) -> Budget {
     Budget {
         calls: Some(options.max_model_calls),
         tokens: Some(options.max_tokens),
-        seconds: timed.then(|| options.timeout.as_secs_f64() * 0.9),
+        seconds: timed.then_some(options.timeout.as_secs_f64() * 0.9),
         money: None,
     }
 }
