@@ -348,8 +348,6 @@ pub(crate) static SETTINGS: &[SettingDefinition] = &[
         Value("60"), "Overlap with the previous passage, in tokens"),
     setting("research.support", &["DELIBERATE_RESEARCH_SUPPORT"], Number { min: 0.0, max: 1.0 },
         Value("0.6"), "Share of an answer's claims that the passages must support; otherwise the answer is withheld"),
-    setting("research.judge", &["DELIBERATE_RESEARCH_JUDGE"], Choice(&["off", "model"]), Value("model"),
-        "Judge of the sentences that code cannot check: none, or the reasoning model, with a quote that code verifies"),
     setting("research.answer_model_calls", &["DELIBERATE_RESEARCH_ANSWER_MODEL_CALLS"], integer(1, 1_000),
         Value("40"), "Maximum model calls for one question"),
     setting("research.answer_tokens", &["DELIBERATE_RESEARCH_ANSWER_TOKENS"], integer(1_000, 100_000_000),
@@ -417,6 +415,8 @@ pub(crate) static SETTINGS: &[SettingDefinition] = &[
     setting("prices.output_per_mtok", &["DELIBERATE_PRICES_OUTPUT_PER_MTOK"],
         Number { min: 0.0, max: 1_000_000.0 }, unset("0.60"),
         "Price of a million output tokens, for the cost in the invocation log"),
+    setting("research.judge", &["DELIBERATE_RESEARCH_JUDGE"], Choice(&["model", "off"]), Value("model"),
+        "Judge of the sentences that code cannot check: the reasoning model, with a quote that code verifies, or none"),
 ];
 
 /// Prefix of the program's own variables; an unknown one with it is an error.

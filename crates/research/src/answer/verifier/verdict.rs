@@ -3,7 +3,7 @@
 //! Code judges what it can compare: quotes, numbers, names, and sentences that are close, with
 //! nearly the same words. A claim in other words is not checked.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use super::{
     Claim, ClaimCheck, ClaimProblem, ClaimProblemKind, ClaimVerdict, EvidencePassage, EvidenceSpan,
@@ -19,7 +19,10 @@ use super::{
     },
     sentence_features::{SentenceFeatures, opposite_key, strip_possessive},
     sentence_window::SentenceWindow,
-    text::tokenizer::LetterCase,
+    text::{
+        lexicon::{self, WordForce},
+        tokenizer::LetterCase,
+    },
     window_comparison::WindowComparison,
 };
 
@@ -30,6 +33,12 @@ pub struct Verifier {
 
 /// Share of the claim's words and numbers that a close sentence contains.
 const MIN_CLOSE_OVERLAP: f64 = 0.75;
+
+/// The same for a claim that may not be English, whose opposites the lexicon does not know.
+const MIN_CLOSE_OVERLAP_STRICT: f64 = 0.97;
+
+/// Distinct function words that tell that a claim is English.
+const MIN_ENGLISH_WORDS: usize = 2;
 
 /// Share of the claim's words with which a sentence is shown as the closest.
 const MIN_SHOWN_OVERLAP: f64 = 0.5;
@@ -231,7 +240,8 @@ impl Verifier {
         Some(WindowComparison {
             discrepancies: sides.compare(),
             difference,
-            is_close: introduces || self.shared_part(claim, &there, passage) >= MIN_CLOSE_OVERLAP,
+            is_close: introduces
+                || self.shared_part(claim, &there, passage) >= required_share(claim),
             cited: self.is_cited(window.passage, asked),
             window,
             overlap,
@@ -396,6 +406,19 @@ impl Verifier {
         let passage = self.corpus.passages.get(look.window.passage)?;
         let span = self.corpus.window_span(&look.window)?;
         Some(evidence_span(&passage.source, span))
+    }
+}
+
+/// Share of the claim's words and numbers that a close sentence must contain.
+fn required_share(claim: &SentenceFeatures) -> f64 {
+    let words = claim.tokens.iter().map(|it| it.text.as_str());
+    let english: HashSet<&str> = words
+        .filter(|it| lexicon::is_stop_word(it) && lexicon::force(it) != Some(WordForce::Negates))
+        .collect();
+    if english.len() < MIN_ENGLISH_WORDS {
+        MIN_CLOSE_OVERLAP_STRICT
+    } else {
+        MIN_CLOSE_OVERLAP
     }
 }
 
