@@ -262,7 +262,7 @@ RULES = [
         "critique": "Silt still comes.", "thought": MERGED_BETTER, "improvements": ["it is flushed"],
     }),
     rule([IMPROVE + LAGOON], {"critique": "", "thought": LAGOON.upper(), "improvements": []}),
-    rule(["The attempts:", TURBINE, LAGOON], {
+    rule(["Merge these nodes:", TURBINE, LAGOON], {
         "thought": MERGED, "approach": "place before size",
         "conflicts_resolved": ["one turbine is enough with a lagoon"],
         "contradictions": [{"first": 1, "second": 2, "reason": "flow or store"}], "confidence_percent": 73,
