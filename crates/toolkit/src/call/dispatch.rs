@@ -63,7 +63,8 @@ impl Registry {
             &caller,
         );
         let task = span.in_scope(|| CallTask::new(self, &called, &caller.principal, handle));
-        task.dispatch(called, caller).instrument(span).await
+        // Boxed, so that the future of a caller does not carry the size of the whole call.
+        Box::pin(task.dispatch(called, caller).instrument(span)).await
     }
 
     /// Returns the time limit of a call that started then.
