@@ -63,10 +63,8 @@ impl Registry {
             &caller,
         );
         let task = span.in_scope(|| CallTask::new(self, &called, &caller.principal, handle));
-        // Boxed, because it is large and stands in the futures of all callers.
-        Box::pin(task.dispatch(called, caller))
-            .instrument(span)
-            .await
+        // Boxed, so that the future of a caller does not carry the size of the whole call.
+        Box::pin(task.dispatch(called, caller).instrument(span)).await
     }
 
     /// Returns the time limit of a call that started then.
