@@ -11,7 +11,6 @@ use tokio::time::advance;
 
 use crate::client_support::{
     ScriptedServer, SpawnedServer, answer_handshake, call, call_text, client, wait_until,
-    with_deadline,
 };
 
 fn echo_server() -> std::sync::Arc<ScriptedServer> {

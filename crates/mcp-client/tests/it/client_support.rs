@@ -1,12 +1,9 @@
 //! Servers for tests: the mock server over every transport, and a scripted server whose every
 //! message the test writes, so that time can be paused.
 
-use std::{
-    sync::{
-        Arc, Mutex, OnceLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc, Mutex, OnceLock,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use deliberate_mcp_client::{
