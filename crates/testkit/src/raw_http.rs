@@ -12,6 +12,7 @@ use tokio::{
 
 const TIMEOUT: Duration = Duration::from_mins(1);
 const READ_BYTES: usize = 16 * 1024;
+const CUT_ANSWER: &str = "the connection ended within the answer";
 
 /// A keep-alive connection.
 #[derive(Debug)]
@@ -161,7 +162,7 @@ impl RawHttp {
     async fn read_chunks(&mut self) -> anyhow::Result<Vec<u8>> {
         let mut body = Vec::new();
         loop {
-            let end = self.find(b"\r\n").await?.context("the connection ended")?;
+            let end = self.find(b"\r\n").await?.context(CUT_ANSWER)?;
             let line = String::from_utf8(self.read_exactly(end + 2).await?)?;
             let length = usize::from_str_radix(line.trim(), 16)?;
             let chunk = self.read_exactly(length + 2).await?;
@@ -188,7 +189,7 @@ impl RawHttp {
 
     async fn read_exactly(&mut self, length: usize) -> anyhow::Result<Vec<u8>> {
         while self.buffered.len() < length {
-            ensure!(self.read_more().await?, "the connection ended");
+            ensure!(self.read_more().await?, CUT_ANSWER);
         }
         Ok(self.buffered.drain(..length).collect())
     }

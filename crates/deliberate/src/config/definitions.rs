@@ -354,6 +354,8 @@ pub(crate) static SETTINGS: &[SettingDefinition] = &[
         Value("120000"), "Maximum tokens for one question"),
     setting("research.answer_ms", &["DELIBERATE_RESEARCH_ANSWER_MS"], milliseconds(1_000, HOUR_MS),
         Value("240000"), "Time limit for one question, in milliseconds"),
+    setting("research.judge", &["DELIBERATE_RESEARCH_JUDGE"], Choice(&["model", "off"]), Value("model"),
+        "Judge of the sentences that code cannot check: the reasoning model, with a quote that code verifies, or none"),
     setting("research.schedule", &["DELIBERATE_RESEARCH_SCHEDULE"], Switch, Value("on"),
         "Run saved questions when they are due, while the server runs"),
     setting("research.schedule_every_ms", &["DELIBERATE_RESEARCH_SCHEDULE_EVERY_MS"],
@@ -415,8 +417,6 @@ pub(crate) static SETTINGS: &[SettingDefinition] = &[
     setting("prices.output_per_mtok", &["DELIBERATE_PRICES_OUTPUT_PER_MTOK"],
         Number { min: 0.0, max: 1_000_000.0 }, unset("0.60"),
         "Price of a million output tokens, for the cost in the invocation log"),
-    setting("research.judge", &["DELIBERATE_RESEARCH_JUDGE"], Choice(&["model", "off"]), Value("model"),
-        "Judge of the sentences that code cannot check: the reasoning model, with a quote that code verifies, or none"),
 ];
 
 /// Prefix of the program's own variables; an unknown one with it is an error.
