@@ -161,7 +161,10 @@ impl RawHttp {
     async fn read_chunks(&mut self) -> anyhow::Result<Vec<u8>> {
         let mut body = Vec::new();
         loop {
-            let end = self.find(b"\r\n").await?.context("the connection ended")?;
+            let end = self
+                .find(b"\r\n")
+                .await?
+                .context("the connection ended within the answer")?;
             let line = String::from_utf8(self.read_exactly(end + 2).await?)?;
             let length = usize::from_str_radix(line.trim(), 16)?;
             let chunk = self.read_exactly(length + 2).await?;
@@ -188,7 +191,10 @@ impl RawHttp {
 
     async fn read_exactly(&mut self, length: usize) -> anyhow::Result<Vec<u8>> {
         while self.buffered.len() < length {
-            ensure!(self.read_more().await?, "the connection ended");
+            ensure!(
+                self.read_more().await?,
+                "the connection ended within the answer"
+            );
         }
         Ok(self.buffered.drain(..length).collect())
     }
