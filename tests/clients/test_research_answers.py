@@ -112,7 +112,6 @@ LIES = {
     ),
     "a denial": ("Detection improved when more than 48 nodes were used.", "Detection did not improve", "negation"),
     "a unit": ("The network found the smouldering front 41 days earlier than aerial thermography.", FRONT, "number"),
-    "nothing like it": ("Penguins prefer colder herring in the southern winter.", FRONT, "matter"),
 }
 
 
@@ -129,6 +128,21 @@ async def test_a_lie_is_found_out(desk: Sit, name: str) -> None:
         assert told["support"] == 0.0
         assert "withheld" in told["said"].lower()
         assert FRONT[:30] in " ".join(told["said"].split()), "what was found is given in its place"
+
+
+async def test_what_nobody_judges_is_not_checked(desk: Sit) -> None:
+    claim = "Penguins prefer colder herring in the southern winter."
+    answer = says((claim, FRONT))
+
+    def reply(ask: dict[str, Any]) -> dict[str, Any]:
+        return {"claims": []} if "Claim 1, citing" in str(ask) else answer(ask)
+
+    async with desk(*SOURCES) as ask:
+        await ask.take_in("sensing")
+        told = await ask.think("answer_research_question", reply, question=QUESTION)
+        (sentence,) = told["sentences"]
+        assert (sentence["verdict"], sentence["judged_by"]) == ("not_checked", "nobody")
+        assert told["support"] == 0.0
 
 
 async def test_one_lie_among_truths_is_marked(desk: Sit) -> None:

@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(not URL, reason="LOCAL_MODEL_URL is not set: start `scripts/local-model serve`"),
 ]
 
-VERDICTS = {"supported", "contradicted", "disputed", "not_found", "no_claim"}
+VERDICTS = {"supported", "contradicted", "disputed", "not_found", "not_checked", "no_claim"}
 SLOW = SETTINGS | {
     # Its answers make no sense, whatever their length.
     "DELIBERATE_MAX_TOKENS": "160",

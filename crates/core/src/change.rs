@@ -145,11 +145,6 @@ pub enum Change {
         /// The new lease expiry.
         until: Timestamp,
     },
-    /// Asks the worker that has the lease of a call to end it. Rejected if the call has ended.
-    RequestCancel {
-        /// The call to end.
-        id: SuspensionId,
-    },
     /// Adds a chain run without events, whatever its `events` says. Rejected if a run with the same
     /// id, or the same base and number, exists.
     #[serde(rename = "BeginRun")]

@@ -121,6 +121,8 @@ impl FairPermits {
                     state.take(holder);
                     return self.permit(holder);
                 }
+                // Waiters that have given up would stay until the next release.
+                state.queue.retain(|waiter| !waiter.grant.is_canceled());
                 let (grant, granted) = oneshot::channel();
                 state.queue.push_back(PermitWaiter {
                     holder: holder.clone(),

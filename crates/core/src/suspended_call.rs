@@ -44,9 +44,6 @@ pub struct SuspendedCall {
     /// The progress that the worker stored last.
     #[serde(default)]
     pub progress: StoredProgress,
-    /// Whether someone wants the call to end; the worker that has the lease ends it.
-    #[serde(default)]
-    pub cancel_requested: bool,
 }
 
 /// The progress of a call, as every process sees it.

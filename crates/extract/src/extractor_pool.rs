@@ -117,7 +117,7 @@ async fn extract_in_process(
 
 /// A running child. Dropping it kills the child and its descendants.
 struct RunningExtractor {
-    _group: ProcessGroup,
+    group: ProcessGroup,
     child: tokio::process::Child,
 }
 
@@ -142,7 +142,7 @@ impl RunningExtractor {
             reason: format!("the reader could not be started: {error}"),
         })?;
         Ok(Self {
-            _group: ProcessGroup::new(child.id()),
+            group: ProcessGroup::new(child.id()),
             child,
         })
     }
@@ -171,6 +171,8 @@ async fn extract_in_child(
             read_bounded(out, most),
             read_bounded(err, MAX_STDERR_BYTES)
         );
+        // Both outputs have ended. After the wait the id of the group may belong to others.
+        running.group.kill();
         let _ = running.child.wait().await;
         (out, err)
     };

@@ -73,6 +73,11 @@ fn ends_sentence(text: &str, chars: &[(usize, char)], at: usize) -> bool {
     let Some(letter) = char(at) else {
         return false;
     };
+    let is_ideographic = matches!(letter, '。' | '！' | '？');
+    // Before any walk over what stands before, so that a long run is walked over once.
+    if !is_ideographic && char(at + 1).is_some_and(|it| !it.is_whitespace()) {
+        return false;
+    }
     let closes = |it: char| matches!(it, '"' | '\'' | '”' | '’' | ')' | ']' | '»');
     let ends = |it: char| matches!(it, '.' | '!' | '?' | '。' | '！' | '？' | '؟' | '۔' | '।');
     // The mark, closing quotes and brackets, a footnote, whitespace, and then the start of a
@@ -86,14 +91,8 @@ fn ends_sentence(text: &str, chars: &[(usize, char)], at: usize) -> bool {
     if !char(sign).is_some_and(ends) || char(at + 1).is_some_and(closes) {
         return false;
     }
-    let Some(next) = char(at + 1) else {
+    if is_ideographic || char(at + 1).is_none() {
         return true;
-    };
-    if matches!(letter, '。' | '！' | '？') {
-        return true;
-    }
-    if !next.is_whitespace() {
-        return false;
     }
     let mut begin = at + 1;
     while char(begin).is_some_and(char::is_whitespace) {
@@ -245,6 +244,14 @@ mod tests {
                 "The end"
             ]
         );
+    }
+
+    #[test]
+    fn long_runs_are_walked_over_once() {
+        for run in ["1", ")", "1,", ".1", "\" "] {
+            let text = run.repeat(1_000_000);
+            assert!(!sentence_spans(&text).is_empty(), "{run}");
+        }
     }
 
     #[test]

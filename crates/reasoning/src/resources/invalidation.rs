@@ -106,7 +106,6 @@ pub(super) fn changes_for(change: &Change, session: Option<&SessionId>) -> Vec<R
         | Change::EndSuspension { .. }
         | Change::RenewLease { .. }
         | Change::TakeLease { .. }
-        | Change::RequestCancel { .. }
         | Change::StartRun(_)
         | Change::AddRunEvent { .. }
         | Change::PruneRuns { .. }

@@ -10,12 +10,12 @@ pub(crate) fn print_table() {
     );
     println!("| without | planted | free wording | held out | untuned |");
     println!("|---|---|---|---|---|");
-    print_row("(nothing)", HeuristicSet::all());
+    print_row("(none: all on)", HeuristicSet::all());
     for heuristic in Heuristic::ALL {
         let name = format!("{heuristic:?}");
         print_row(&name, HeuristicSet::all().without(heuristic));
     }
-    print_row("(any)", HeuristicSet::none());
+    print_row("(all off)", HeuristicSet::none());
 }
 
 fn print_row(name: &str, heuristics: HeuristicSet) {

@@ -27,17 +27,6 @@ pub(super) trait ClaimJudge {
     ) -> impl Future<Output = Result<Option<ClaimOpinions>, Self::Failure>> + Send;
 }
 
-/// Judges nothing: the claims stay unchecked.
-pub(super) struct NoJudge;
-
-impl ClaimJudge for NoJudge {
-    type Failure = ToolError;
-
-    async fn opinions(&mut self, _: ModelRequest) -> Result<Option<ClaimOpinions>, ToolError> {
-        Ok(None)
-    }
-}
-
 /// The model of the call.
 pub(super) struct CallModelJudge<'a> {
     pub(super) call: &'a ToolContext,
@@ -57,7 +46,9 @@ impl ClaimJudge for CallModelJudge<'_> {
             Err(ToolError::Model(error)) if error != ModelError::Pending => {
                 let note =
                     format!("Some sentences are not checked: the model request failed: {error}.");
-                self.notes.push(note);
+                if !self.notes.contains(&note) {
+                    self.notes.push(note);
+                }
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -163,12 +154,18 @@ async fn apply_opinions(
     let settled = compute(move || {
         let verifier = Verifier::new(&sources);
         let mut settled = 0;
+        let mut judged = BTreeSet::new();
         for opinion in opinions.claims.iter().take(MAX_CLAIMS) {
             let place = opinion.number.checked_sub(1).and_then(|it| open.get(it));
             let sentence = place.and_then(|&at| Some((at, answer.sentences.get_mut(at)?)));
             let Some((at, (claim, checked))) = sentence else {
                 continue;
             };
+            // The first opinion on a claim counts, and one without a reason is none.
+            if !judged.insert(at) {
+                continue;
+            }
+            let reason = opinion.reason.as_deref().unwrap_or_default().trim();
             let (Some(passage), Some(quote)) = (&opinion.passage, &opinion.quote) else {
                 continue;
             };
@@ -177,18 +174,19 @@ async fn apply_opinions(
                 OpinionVerdict::Contradicted => ClaimVerdict::Contradicted,
                 OpinionVerdict::NotSaid => continue,
             };
-            let judged = checked.verdict != ClaimVerdict::NotChecked;
             let long = quote.chars().nth(MAX_QUOTE_CHARS).is_some();
-            if judged || long || !claim.cited.contains(passage) {
+            if reason.is_empty() || long || !claim.cited.contains(passage) {
                 continue;
             }
-            let Some(found) = verifier.locate_model_quote(claim, passage, quote) else {
+            let supports = verdict == ClaimVerdict::Supported;
+            let located = verifier.locate_model_quote(claim, passage, quote, supports);
+            let Some(found) = located else {
                 continue;
             };
             checked.verdict = verdict;
-            checked.problems.clear();
+            let problems = &mut checked.problems;
+            problems.retain(|it| it.kind == ClaimProblemKind::Citation);
             if verdict == ClaimVerdict::Contradicted {
-                let reason = opinion.reason.clone().unwrap_or_default();
                 let problem = ClaimProblem::new(
                     ClaimProblemKind::Judgment,
                     reason,

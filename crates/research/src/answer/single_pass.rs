@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     checked_answer::CheckedAnswer,
-    claim_judge::{CallModelJudge, NoJudge, judge_claims},
+    claim_judge::{CallModelJudge, judge_claims},
     draft::{self, AnswerDraft},
     markdown,
     passage_pool::PassagePool,
@@ -231,17 +231,14 @@ impl<'a> AnswerBuilder<'a> {
         draft: AnswerDraft,
     ) -> Result<CheckedAnswer, ToolError> {
         let checked = CheckedAnswer::check(draft.claims(), &self.pool).await?;
-        let key = key.to_owned();
         if !self.model_judge {
-            return Ok(judge_claims(&mut NoJudge, key, checked, &self.pool)
-                .await?
-                .0);
+            return Ok(checked);
         }
         let mut judge = CallModelJudge {
             call,
             notes: &mut self.notes,
         };
-        let judged = judge_claims(&mut judge, key, checked, &self.pool);
+        let judged = judge_claims(&mut judge, key.to_owned(), checked, &self.pool);
         Ok(judged.await?.0)
     }
 

@@ -239,7 +239,9 @@ async fn a_model_may_settle_what_is_only_put_in_other_words() {
         room.script_reply("answer", &draft_reply(&[(claim, &["p2"])]));
         room.script_reply(
             "check",
-            &json!({ "claims": [{ "number": 1, "verdict": "supported", "passage": "p2", "quote": quote }] }),
+            &json!({ "claims": [
+                { "number": 1, "reason": "It says so.", "passage": "p2", "quote": quote, "verdict": "supported" },
+            ] }),
         );
         let mut arguments = question_arguments();
         arguments["max_retries"] = json!(0);

@@ -83,7 +83,6 @@ fn conflict_for(change: &Change) -> StoreError {
         Change::EndSuspension { .. }
         | Change::RenewLease { .. }
         | Change::TakeLease { .. }
-        | Change::RequestCancel { .. }
         | Change::Suspend(_) => StoreError::AlreadyEnded,
         Change::AddThought(_)
         | Change::AddBranch(_)
@@ -238,7 +237,6 @@ fn statement(change: &Change) -> Option<SqlStatement<'_>> {
             seen,
             until,
         } => suspended_calls::take_lease(id, *fence, *seen, *until),
-        Change::RequestCancel { id } => suspended_calls::request_cancel(id),
         Change::EndSuspension {
             id,
             fence,

@@ -323,7 +323,6 @@ impl FromRow for SuspendedCall {
                 fraction: row.get("progress")?,
                 message: row.get("progress_message")?,
             },
-            cancel_requested: row.get("cancel_requested")?,
         })
     }
 }

@@ -73,11 +73,6 @@ pub(super) fn take_lease(
     .bind(until.as_micros())
 }
 
-pub(super) fn request_cancel(id: &SuspensionId) -> SqlStatement<'_> {
-    sqlx::query("UPDATE suspensions SET cancel_requested = 1 WHERE id = $1 AND outcome IS NULL")
-        .bind(id.as_str())
-}
-
 pub(super) fn end<'a>(
     id: &'a SuspensionId,
     fence: i64,

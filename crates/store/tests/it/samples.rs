@@ -303,7 +303,6 @@ pub(crate) fn suspended_call(id: &str) -> SuspendedCall {
         fence: 0,
         notes: None,
         progress: StoredProgress::default(),
-        cancel_requested: false,
     }
 }
 

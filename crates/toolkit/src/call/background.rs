@@ -9,6 +9,7 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use deliberate_core::{Change, SuspendedCall, SuspensionId};
+use deliberate_store::StoreError;
 use serde::{Deserialize as _, Serialize};
 use serde_json::{Value, json};
 use tokio::{
@@ -191,7 +192,8 @@ impl Registry {
                         is_leaving = false;
                         waits_until = Instant::now() + POLL_INTERVAL;
                     }
-                    BackgroundMove::Pinned => return work.await.map(TimedOutcome::Outcome),
+                    // Its caller waits for its end, and may still cancel it.
+                    BackgroundMove::Pinned => {}
                 },
             }
         }
@@ -243,9 +245,16 @@ impl CallTask<'_> {
         }
         let row = self.to_row();
         let change = Change::Suspend(registry.tools.to_stored_call(row.clone()));
-        if let Err(error) = registry.deps.store.commit(vec![change]).await {
-            tracing::warn!(%error, "a long call can't be stored as a background call; its caller has to wait");
-            return BackgroundMove::NotYet;
+        match registry.deps.store.commit(vec![change]).await {
+            Ok(()) => {}
+            // Another worker that was given the same replies has the call: its outcome counts.
+            Err(StoreError::AlreadyEnded) if self.row.is_some() => {
+                return BackgroundMove::WaitingFor(row.id);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a long call can't be stored as a background call; its caller has to wait");
+                return BackgroundMove::NotYet;
+            }
         }
         let moved = BackgroundMove::Moved(row.id.clone());
         self.enter_background(row);
@@ -274,7 +283,6 @@ impl CallTask<'_> {
             fence: stored.map_or(0, |it| it.fence + 1),
             notes: self.notes.clone(),
             progress: self.handle.progress.stored(),
-            cancel_requested: false,
         }
     }
 }

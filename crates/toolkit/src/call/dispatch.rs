@@ -36,7 +36,13 @@ impl Registry {
         arguments: Value,
         caller: CallerContext,
     ) -> Result<CallOutcome, ToolError> {
-        let handle = CallHandle::new(caller.cancellation.clone());
+        // What stops this call does not stop its caller.
+        let stop = caller.cancellation.child_token();
+        let handle = CallHandle::new(stop.clone());
+        let caller = CallerContext {
+            cancellation: stop,
+            ..caller
+        };
         self.call_with_handle(name, arguments, caller, &handle)
             .await
     }

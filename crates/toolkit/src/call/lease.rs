@@ -38,8 +38,8 @@ impl CallTask<'_> {
         }
     }
 
-    /// Renews the lease with a heartbeat: stores the progress, and stops the call if someone wants it
-    /// to end.
+    /// Renews the lease with a heartbeat, which stores the progress. The lease of a call that was
+    /// cancelled, or that another worker has taken over, is lost.
     async fn renew_lease(&mut self) -> Result<(), LeaseLost> {
         let Some(row) = self.row.as_deref_mut() else {
             return Ok(());
@@ -60,12 +60,7 @@ impl CallTask<'_> {
             Err(StoreError::AlreadyEnded) => return Err(LeaseLost),
             Err(error) => {
                 tracing::warn!(%error, "the lease of a background call can't be renewed");
-                return Ok(());
             }
-        }
-        let stored = deps.store.suspended_call(&row.id).await;
-        if matches!(stored, Ok(Some(stored)) if stored.cancel_requested) {
-            self.handle.stop.cancel();
         }
         Ok(())
     }

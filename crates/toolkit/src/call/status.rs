@@ -57,10 +57,6 @@ impl Registry {
         let status = match (suspended.outcome, suspended.failed) {
             (Some(outcome), false) => BackgroundStatus::Ended(Ok(outcome)),
             (Some(outcome), true) => BackgroundStatus::Ended(Err(decode_failure(&outcome))),
-            // The worker that runs it ends it at its next heartbeat.
-            (None, _) if suspended.cancel_requested => {
-                BackgroundStatus::Ended(Err(ToolError::Cancelled))
-            }
             (None, _) if runs => BackgroundStatus::Running(progress.message),
             (None, _) if asks_nothing => BackgroundStatus::Abandoned,
             (None, _) => BackgroundStatus::Waiting,
@@ -87,8 +83,8 @@ impl Registry {
             && called.entry.check(called.arguments).as_ref() == Ok(&left.called_with)
     }
 
-    /// Cancels a suspended or background call unless it has ended. A call that another process runs
-    /// is ended by that process.
+    /// Cancels a suspended or background call unless it has ended. The call ends in the store, so that
+    /// its worker, here or elsewhere, can commit nothing more and stops at its next heartbeat.
     pub async fn cancel_background_call(
         &self,
         id: &str,
@@ -97,25 +93,18 @@ impl Registry {
         let id = SuspensionId::from(id);
         loop {
             let row = self.find_suspended(&id, principal).await?;
-            if row.outcome.is_some() || self.background_calls.stop(&id) {
+            if row.outcome.is_some() {
                 return Ok(());
-            }
-            if self.is_running(&row) {
-                let change = Change::RequestCancel { id };
-                return match self.deps.store.commit(vec![change]).await {
-                    // The call ended by itself meanwhile.
-                    Ok(()) | Err(StoreError::AlreadyEnded) => Ok(()),
-                    Err(error) => Err(error.into()),
-                };
             }
             // A call that went on meanwhile is looked at again.
             if self.end_stored(&row, &ToolError::Cancelled).await? {
+                self.background_calls.stop(&id);
                 return Ok(());
             }
         }
     }
 
-    /// Ends a stored call that no worker runs. Returns false if it has ended or gone on meanwhile.
+    /// Ends a stored call. Returns false if it has ended or gone on meanwhile.
     pub(super) async fn end_stored(
         &self,
         row: &SuspendedCall,

@@ -113,11 +113,6 @@ impl Registry {
                 handle.answer_while(&moved, other).await;
                 continue;
             }
-            if row.cancel_requested {
-                // The worker that was asked to end it has not.
-                self.end_stored(&row, &ToolError::Cancelled).await?;
-                continue;
-            }
             let keys: Vec<String> = serde_json::from_value(row.asks.clone())
                 .map_err(|error| corrupt_journal(&error))?;
             self.check_replies(&resume.replies, &keys)?;
@@ -257,7 +252,6 @@ impl CallTask<'_> {
             fence: stored.map_or(0, |it| it.fence + 1),
             notes: self.notes.clone(),
             progress: self.handle.progress.stored(),
-            cancel_requested: false,
         });
         Ok((needs, row))
     }

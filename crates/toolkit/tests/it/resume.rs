@@ -112,7 +112,6 @@ async fn a_call_without_a_model_is_suspended_with_all_it_needs() {
             fence: 0,
             notes: None,
             progress: StoredProgress::default(),
-            cancel_requested: false,
         })
     );
     let record = house.last_record().await;

@@ -3,6 +3,9 @@
 
 use std::sync::LazyLock;
 
+/// The most bytes of a name in PDF. A longer one would be decoded again for each code that has it.
+const MAX_NAME_BYTES: usize = 127;
+
 /// A list of names, sorted by name.
 struct GlyphList(Vec<&'static str>);
 
@@ -28,6 +31,9 @@ static DINGBATS: LazyLock<GlyphList> =
 /// variant (`a.sc`), part by part (`f_f_i`), by list, or by the code that it spells (`uni20AC`,
 /// `u1F600`). `None` if the name says nothing about its character, as `g123` does.
 pub(super) fn decode_glyph_name(name: &str, is_dingbats: bool) -> Option<String> {
+    if name.len() > MAX_NAME_BYTES {
+        return None;
+    }
     let plain = match name.split_once('.') {
         Some(("", _)) | None => name,
         Some((plain, _)) => plain,

@@ -30,6 +30,24 @@ pub(crate) enum PolarityDifference {
     Unclear,
 }
 
+/// Finds what the window's clauses add to the words that a claim takes from them: a negation, a
+/// rejection or a condition. Neither hides another.
+pub(crate) fn find_omission(pair: &ClaimEvidencePair<'_>) -> Option<ClaimProblem> {
+    let window = relevant_clauses(pair.claim, pair.window);
+    let adds = |force: WordForce| {
+        words_of_force(pair.claim, force, &|_| true).is_empty()
+            && !words_of_force(pair.window, force, &window).is_empty()
+    };
+    let kinds = [
+        (WordForce::Negates, ClaimProblemKind::Negation),
+        (WordForce::Refutes, ClaimProblemKind::Refuted),
+        (WordForce::Hedges, ClaimProblemKind::Condition),
+    ];
+    let (_, kind) = kinds.into_iter().find(|(force, _)| adds(*force))?;
+    let instead = Some(pair.window_text.to_owned());
+    Some(ClaimProblem::new(kind, pair.claim_text, instead))
+}
+
 /// Finds the gravest difference.
 pub(crate) fn find_difference(pair: &ClaimEvidencePair<'_>) -> Option<PolarityDifference> {
     let on = |it: Heuristic| pair.corpus.heuristics.contains(it);

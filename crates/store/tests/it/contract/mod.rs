@@ -275,7 +275,6 @@ macro_rules! store_contract {
                     a_lease_is_renewed_with_its_progress_by_who_has_the_fence,
                     who_lost_the_lease_can_not_commit,
                     a_lease_that_was_renewed_is_not_taken,
-                    a_cancel_request_stays_until_the_call_ends,
                     a_call_that_ended_runs_no_more_and_may_have_failed,
                     one_of_several_takes_over_a_call,
                     a_new_round_changes_only_what_belongs_to_the_round,

@@ -277,29 +277,6 @@ pub(crate) async fn a_lease_that_was_renewed_is_not_taken(it: Fixture) {
     assert_eq!(load_suspended(&*it.store, "x").await.unwrap().fence, 1);
 }
 
-pub(crate) async fn a_cancel_request_stays_until_the_call_ends(it: Fixture) {
-    let request = || Change::RequestCancel { id: "x".into() };
-    let missing = it.store.commit(vec![request()]).await;
-    assert_eq!(missing, Err(StoreError::AlreadyEnded));
-    commit(&*it.store, vec![Change::Suspend(running_call("x"))]).await;
-    commit(&*it.store, vec![request()]).await;
-    commit(&*it.store, vec![renew_lease("x", 0, 20)]).await;
-    let next = SuspendedCall {
-        fence: 1,
-        ..running_call("x")
-    };
-    commit(&*it.store, vec![Change::Suspend(next)]).await;
-    assert!(
-        load_suspended(&*it.store, "x")
-            .await
-            .unwrap()
-            .cancel_requested
-    );
-    commit(&*it.store, vec![end_under("x", 1, json!(1))]).await;
-    let late = it.store.commit(vec![request()]).await;
-    assert_eq!(late, Err(StoreError::AlreadyEnded));
-}
-
 pub(crate) async fn a_call_that_ended_runs_no_more_and_may_have_failed(it: Fixture) {
     let running = SuspendedCall {
         running_until: Some(at_second(10)),

@@ -197,10 +197,19 @@ impl Reservation {
 
 /// The tokens that a request can use: its prompt and the longest possible answer.
 fn request_tokens(ask: &ModelRequest) -> u64 {
-    let texts = ask.messages.iter().map(|it| approximate_tokens(&it.text));
-    let prompt = texts.sum::<usize>() + approximate_tokens(&ask.system);
+    let texts = ask.messages.iter().map(|it| {
+        approximate_tokens(&it.text) + tokens_as_json(&it.calls) + tokens_as_json(&it.results)
+    });
+    let prompt =
+        texts.sum::<usize>() + approximate_tokens(&ask.system) + tokens_as_json(&ask.functions);
     let prompt = u64::try_from(prompt).unwrap_or(u64::MAX);
     prompt.saturating_add(u64::from(ask.max_tokens))
+}
+
+/// What tool calls, their results and definitions cost: providers send them as JSON.
+fn tokens_as_json<T: Serialize>(parts: &[T]) -> usize {
+    let text = |part| serde_json::to_string(part).unwrap_or_default();
+    parts.iter().map(|it| approximate_tokens(&text(it))).sum()
 }
 
 fn exhausted(reason: String) -> ModelError {

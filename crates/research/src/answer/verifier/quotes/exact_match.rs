@@ -11,6 +11,14 @@ pub(crate) fn same_numbers(one: &str, other: &str) -> bool {
     extract_numbers(one) == extract_numbers(other)
 }
 
+/// Whether a text has all numbers of a quote that omits parts of it, with their units.
+pub(crate) fn contains_numbers(text: &str, quote: &str) -> bool {
+    let there = extract_numbers(text);
+    extract_numbers(quote)
+        .iter()
+        .all(|number| there.contains(number))
+}
+
 /// The numbers of a text as they are written, without digit grouping.
 fn extract_numbers(text: &str) -> Vec<(String, Option<MeasurementUnit>)> {
     let chars: Vec<char> = text.chars().collect();
@@ -82,6 +90,7 @@ mod tests {
             ("Diluted 1:100.", "Diluted 1 100."),
         ] {
             assert!(!same_numbers(one, other), "{one}");
+            assert!(!contains_numbers(one, other), "{one}");
         }
         for (one, other) in [
             ("1,200 m and 5%", "1200 m and 5 %"),
@@ -90,5 +99,6 @@ mod tests {
         ] {
             assert!(same_numbers(one, other), "{one}");
         }
+        assert!(contains_numbers("It drew 3 W, then 5 W.", "It drew … 5 W"));
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    exact_match::same_numbers,
+    exact_match::{contains_numbers, same_numbers},
     fuzzy_match::{Quote, extract_quotes},
 };
 use crate::answer::verifier::{
@@ -11,9 +11,12 @@ use crate::answer::verifier::{
     claim::PreparedClaim,
     evidence_comparison::ClaimEvidencePair,
     evidence_span::evidence_span,
-    polarity::{PolarityDifference, find_difference},
+    polarity::find_omission,
     sentence_features::SentenceFeatures,
-    text::tokenizer::{LetterCase, TextToken},
+    text::{
+        lexicon,
+        tokenizer::{LetterCase, TextToken},
+    },
 };
 
 /// Words that introduce a quote.
@@ -23,7 +26,8 @@ const REPORTING_WORDS: &str = "author authors study studies paper papers article
     described argue argues argued claim claims claimed explain explains explained observe observed \
     words according quote quoted";
 
-/// Whether the claim contains nothing but a quote and its introduction: `the authors write that`.
+/// Whether the claim contains nothing but a quote and its introduction: `the authors write that`. A
+/// capitalized word counts as a name only within a sentence, and never if it turns the meaning.
 pub(crate) fn is_quote_introduction(beside: &SentenceFeatures, claim: &Claim) -> bool {
     let says = |token: &TextToken| {
         REPORTING_WORDS
@@ -32,7 +36,12 @@ pub(crate) fn is_quote_introduction(beside: &SentenceFeatures, claim: &Claim) ->
     };
     let named = |at: usize| {
         let token = beside.token(at);
-        beside.names.contains(&at) || token.is_some_and(|it| it.case != LetterCase::Lower)
+        let turns = token.is_some_and(|it| {
+            let word = it.text.as_str();
+            lexicon::direction(word).is_some() || lexicon::force(word).is_some()
+        });
+        let capitalized = token.is_some_and(|it| it.case != LetterCase::Lower);
+        !turns && (beside.names.contains(&at) || (capitalized && at > 0))
     };
     let mut rest = beside.tokens.iter().enumerate().filter(|(at, token)| {
         beside.keys.get(*at).is_some_and(Option::is_some) && !named(*at) && !says(token)
@@ -168,15 +177,7 @@ impl Verifier {
                     !there.starts_with(&it.claimed) && there.contains(&it.claimed)
                 })
         });
-        if let Some(PolarityDifference::Opposite(problem) | PolarityDifference::Open(problem)) =
-            find_difference(&sides)
-            && matches!(
-                problem.kind,
-                ClaimProblemKind::Refuted | ClaimProblemKind::Condition
-            )
-        {
-            all.push(problem);
-        }
+        all.extend(find_omission(&sides));
         all
     }
 
@@ -185,7 +186,11 @@ impl Verifier {
             let passage = self.corpus.passages.get(at)?;
             let bytes = passage.normalized.find_quote(quote)?;
             let said = passage.source.text.get(bytes.clone())?;
-            let same = quote.has_ellipsis() || same_numbers(said, &quote.text);
+            let same = if quote.has_ellipsis() {
+                contains_numbers(said, &quote.text)
+            } else {
+                same_numbers(said, &quote.text)
+            };
             same.then_some((at, bytes))
         })
     }
