@@ -283,7 +283,18 @@ impl<'a> CallTask<'a> {
         let outcome = registry.wait_for_other_worker(&id, self.handle);
         let outcome = tokio::select! {
             error = registry.cancelled_or_stopping(call.cancellation()) => Err(error),
-            outcome = registry.run_guarded(self.entry, self.limit, outcome) => outcome,
+            outcome = registry.run_guarded(self.entry, self.limit, outcome) => {
+                if let Err(error) = &outcome
+                    && error.code() == ErrorCode::Cancelled.as_str()
+                {
+                    // Whoever cancelled the call did not run it: this worker knows what it has used.
+                    registry
+                        .record_failure(&self.start, error, call.usage(), None)
+                        .await;
+                    return outcome;
+                }
+                outcome
+            }
         };
         let code = outcome.as_ref().err().map(ToolError::code);
         self.start.end(code, &call.usage().usage);
