@@ -148,7 +148,7 @@ impl ToolContext {
         let step = Self::for_step(env, OnceCell::new_with(model), deadline, notes, used);
         let memo = Mutex::new(memo);
         let known_answers = Mutex::new(answers);
-        Self::of(CallShared {
+        Self::from_shared(CallShared {
             memo,
             known_answers,
             ..step
@@ -167,7 +167,7 @@ impl ToolContext {
         let model = OnceCell::new_with(model);
         let step = Self::for_step(self.shared.env.clone(), model, deadline, notes, used);
         let usage = Mutex::new(self.usage());
-        Self::of(CallShared { usage, ..step })
+        Self::from_shared(CallShared { usage, ..step })
     }
 
     fn for_step(
@@ -195,7 +195,7 @@ impl ToolContext {
     }
 
     /// Creates the context of the tool that the client called.
-    fn of(shared: CallShared) -> Self {
+    fn from_shared(shared: CallShared) -> Self {
         Self {
             shared: Arc::new(shared),
             prefix: String::new(),
